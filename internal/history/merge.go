@@ -181,7 +181,7 @@ func (m *merger) open() error {
 		return errors.New("it has become another fork meanwhile")
 	}
 	m.secret, m.top, m.was = secret, top, was
-	m.released = released{of: m.theirs, path: o.Fork}
+	m.released, m.pulled = released{of: m.theirs, path: o.Fork}, released{of: m.ours, path: o.DB}
 	m.pending = map[string]bool{}
 	for _, at := range was.Conflicts {
 		for m.pending[at] = true; at != "."; at = filepath.Dir(at) {
@@ -241,6 +241,7 @@ func (m *merger) checkpoint(secret []byte, merged int64) (c sqlvfs.Checkpoint, e
 // close closes what is open. left says why the scratch fork, if there is one, could not be removed.
 func (m *merger) close() (err, left error) {
 	m.released.close()
+	m.pulled.close()
 	for _, at := range []*sqlvfs.Moment{m.base, m.ours, m.theirs} {
 		if at != nil {
 			at.Close()

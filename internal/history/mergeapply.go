@@ -59,6 +59,9 @@ func (a *applier) make() error {
 		attr.Nlink, attr.Ctime = 0, a.now
 		if attr.IsDir() {
 			attr.Nlink = max(n.from.row.Attr.Nlink, 2) // what is linked into it counts already
+			if n.pull != nil {
+				attr.Nlink += n.pull.more
+			}
 		}
 		if attr.IsRegular() {
 			attr.Size = 0
@@ -87,6 +90,9 @@ func (a *applier) fill(n *node) error {
 			now.Number = uint64(n.in.Ino)
 		}
 		a.tx.SetOrigin(n.in, &now)
+	}
+	if n.pull != nil {
+		a.tx.SetOrigin(n.in, n.pull.origin(uint64(n.in.Ino)))
 	}
 	if n.from.row.Attr.IsSymlink() {
 		a.tx.SetTarget(n.in, n.from.row.Target)

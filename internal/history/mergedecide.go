@@ -26,8 +26,9 @@ type merger struct {
 	scratch            string        // the fork in which the merge is made then; "": none
 	held               *os.File      // which says that somebody uses that
 	base, ours, theirs *sqlvfs.Moment
-	released           released
-	again              bool // some of the fork was merged before: base is a checkpoint of it, not of the parent
+	released           released // of the fork
+	pulled             released // of the parent
+	again              bool     // some of the fork was merged before: base is a checkpoint of it, not of the parent
 	ourMay, theirMay   *sqlvfs.Difference
 	secret             []byte
 	was                sqlvfs.Merged          // what of the fork was merged before
@@ -60,8 +61,9 @@ type said struct {
 // node is an inode of the parent, or one that is to be made of one of the fork's.
 type node struct {
 	ino  sqlvfs.Ino
-	from *version // same, if ino is 0
-	host bool     // it is the host's, and gets its first row
+	from *version   // same, if ino is 0
+	host bool       // it is the host's, and gets its first row
+	pull *pulledDir // what it takes the place of, as the parent has let go of it; nil: nothing
 	in   *sqlvfs.Inode
 }
 
@@ -72,6 +74,8 @@ type entry struct {
 	place              place // of the directory
 	name               string
 	base, ours, theirs *version
+	fork               *version   // the directory in theirs
+	pull               *pulledDir // the directory that the parent has let go of there
 }
 
 // plan is what is to be done, in this order.
@@ -159,7 +163,7 @@ func (m *merger) walk(at string, base, ours, theirs *version, into *node) error 
 		if !sqlvfs.ValidName(name) {
 			continue // nobody sees it
 		}
-		e := &entry{at: path.Join(at, name), dir: into, name: name}
+		e := &entry{at: path.Join(at, name), dir: into, name: name, fork: theirs}
 		if ours != nil && (ours.row == nil || ours.rowDir()) {
 			e.place = ours.place
 		}
@@ -174,7 +178,10 @@ func (m *merger) walk(at string, base, ours, theirs *version, into *node) error 
 				return err
 			}
 		}
-		if err = m.beforePull(e, theirs); err != nil {
+		if err = m.beforePull(e); err == nil {
+			err = m.afterPull(e)
+		}
+		if err != nil {
 			return err
 		}
 		if len(e.at) >= unix.PathMax {
@@ -382,9 +389,9 @@ func (m *merger) mergeDirs(e *entry) error {
 			return err
 		}
 		to = m.make(e.theirs)
-		to.host = true
+		to.host, to.pull = true, e.pull
 		m.links = append(m.links, link{e, to})
-		if o := e.theirs.row.Origin; o.Mode != 0 && (o.Mode^e.theirs.row.Attr.Mode)&0o7777 != 0 {
+		if o := e.theirs.row.Origin; o != nil && o.Mode != 0 && (o.Mode^e.theirs.row.Attr.Mode)&0o7777 != 0 {
 			m.say(e, "changed")
 		}
 	} else {

@@ -51,10 +51,20 @@ func (m *merger) resolveDirs() error {
 			}
 			to := m.make(e.theirs)
 			m.links = append(m.links, link{e, to})
-			m.say(e, "made")
 			shown := &version{m: m.theirs, place: e.theirs.place}
 			if e.theirs.place == (place{}) {
 				shown = nil
+			}
+			if e.base.ofHost() {
+				var err error
+				if to.pull, err = m.pulledHere(e); err != nil {
+					return err
+				}
+			}
+			if to.pull != nil {
+				shown = e.ours
+			} else {
+				m.say(e, "made")
 			}
 			if err := m.walk(e.at, shown, shown, e.theirs, to); err != nil {
 				return err

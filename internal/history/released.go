@@ -85,12 +85,15 @@ func (r *released) entry(id int64, dir sqlvfs.Ino, name string, at place) (*sqlv
 		return nil, 0, err
 	}
 	list, err := then.Agreed(at.base, at.path)
-	if o := n.Origin; len(list) == 0 && o != nil && o.Base == at.base && o.Path == at.path {
-		list = append(list, (&sqlvfs.Inode{Ino: ino, Attr: n.Attr, Origin: o}).Baseline())
+	ofHost := n.Origin != nil && n.Origin.Base == at.base && n.Origin.Path == at.path
+	if len(list) == 0 && ofHost {
+		list = append(list, (&sqlvfs.Inode{Ino: ino, Attr: n.Attr, Origin: n.Origin}).Baseline())
 	}
 	is := false
 	switch i := slices.IndexFunc(list, func(b *sqlvfs.Baseline) bool { return b.Row == ino }); {
 	case err != nil:
+	case n.Attr.IsDir() && ofHost: // it goes when nothing is left in it; who removes it has to hide the host's
+		is = mayBePulled(then)
 	case i >= 0:
 		is = list[i].RowCtime == n.Attr.Ctime && (list[i].Mode^n.Attr.Mode)&unix.S_IFMT == 0
 	default:
@@ -105,11 +108,15 @@ func (r *released) entry(id int64, dir sqlvfs.Ino, name string, at place) (*sqlv
 // isPulled tells whether what both sides agree on at a place has changed with a pull after a checkpoint. One that a fork is of says no more
 // than that: the fork reads from it what was agreed on then.
 func isPulled(then *sqlvfs.Moment, at place) (bool, error) {
-	switch then.Checkpoint().Kind {
-	case sqlvfs.BeforeReset, sqlvfs.BeforePush, sqlvfs.BeforeBack:
+	if !mayBePulled(then) {
 		return false, nil
 	}
 	return then.AgreedSince(at.base, at.path)
+}
+
+// mayBePulled tells whether a checkpoint was not made for something else than a pull that removes rows.
+func mayBePulled(then *sqlvfs.Moment) bool {
+	return !slices.Contains([]sqlvfs.Occasion{sqlvfs.BeforeReset, sqlvfs.BeforePush, sqlvfs.BeforeBack}, then.Checkpoint().Kind)
 }
 
 func (r *released) open(id int64) (*sqlvfs.Moment, error) {
@@ -131,7 +138,8 @@ func (r *released) open(id int64) (*sqlvfs.Moment, error) {
 }
 
 // beforePull has what the fork has at a name be what it was before a pull, where the fork has not changed that since.
-func (m *merger) beforePull(e *entry, dir *version) error {
+func (m *merger) beforePull(e *entry) error {
+	dir := e.fork
 	t, err := m.unreleased(dir, e.name, e.theirs, e.ours)
 	if e.theirs = t; err != nil || !t.rowDir() || !e.base.rowDir() || e.ours.ofHost() || !m.inBoth(dir) || t.m != m.theirs {
 		return err
@@ -193,4 +201,93 @@ func (m *merger) unreleased(dir *version, name string, t, other *version) (*vers
 		return nil, nil
 	}
 	return m.version(then, is)
+}
+
+// pulledDir is a directory that the parent had, until a pull brought it to the host, and that the fork has, too. What shows of it here is the
+// host's, and goes on to show through what is made of the fork's.
+type pulledDir struct {
+	was  *version
+	at   place
+	host sqlvfs.Baseline // of the host's directory
+	more uint32          // directories that it had, and the fork's does not have
+}
+
+func (p *pulledDir) origin(number uint64) *sqlvfs.Origin {
+	return &sqlvfs.Origin{Base: p.at.base, Path: p.at.path, Number: number, Fingerprint: p.host.Fingerprint, Mode: p.host.Mode}
+}
+
+// pulledHere returns the directory that the parent had where the fork has one that shows nothing of the host's; nil: a pull has let go of
+// none.
+func (m *merger) pulledHere(e *entry) (*pulledDir, error) {
+	if !e.ours.ofHost() || !e.theirs.rowDir() || e.theirs.place != (place{}) {
+		return nil, nil
+	}
+	if hidden, err := e.fork.m.HasWhiteout(e.fork.row.Ino, e.name); hidden || err != nil {
+		return nil, err // it took the place of one of the host's
+	}
+	var then *sqlvfs.Moment
+	var ino sqlvfs.Ino
+	var err error
+	if above := e.dir.pull; above != nil {
+		then = above.was.m
+		ino, err = then.Entry(above.was.row.Ino, e.name)
+	} else if e.dir.ino != 0 {
+		then, ino, err = m.pulled.find(e.dir.ino, e.name, e.ours.place)
+	}
+	if then == nil || ino <= 0 || err != nil {
+		return nil, err
+	}
+	p := &pulledDir{at: e.ours.place}
+	if p.was, err = m.version(then, ino); err != nil || !p.was.rowDir() {
+		return nil, err
+	}
+	list, err := then.Agreed(p.at.base, p.at.path)
+	for _, b := range list {
+		if b.Row == ino {
+			p.host = *b
+		}
+	}
+	names := map[string]bool{}
+	if err == nil {
+		err = p.was.names(names)
+	}
+	for name := range names {
+		var a, b *version
+		if err == nil {
+			a, err = m.child(p.was, name)
+		}
+		if err == nil {
+			b, err = m.child(e.theirs, name)
+		}
+		if a.rowDir() && !b.rowDir() {
+			p.more++
+		}
+	}
+	return p, err
+}
+
+// afterPull has a directory that both had, and that shows the host's here since a pull, be the one that the fork has, where it shows
+// nothing of the host's.
+func (m *merger) afterPull(e *entry) error {
+	none := place{}
+	if !e.base.rowDir() || !e.theirs.rowDir() || e.base.place != none || e.theirs.place != none || e.place == none {
+		return nil
+	}
+	at := e.place.join(e.name)
+	switch {
+	case e.ours.ofHost() && e.ours.place == at:
+		if same, err := m.same(e.base, e.theirs); same || err != nil {
+			return err
+		}
+		var err error
+		if e.pull, err = m.pulledHere(e); e.pull == nil || err != nil {
+			return err
+		}
+	case !e.ours.rowDir() || e.ours.place != at:
+		return nil
+	}
+	base, theirs := *e.base, *e.theirs
+	base.place, theirs.place = at, at
+	e.base, e.theirs = &base, &theirs
+	return nil
 }
