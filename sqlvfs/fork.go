@@ -424,7 +424,7 @@ func (s *Store) Untouched() (bool, error) {
 	return n != 0, err
 }
 
-// Parents returns the paths of the database that this one is a fork of, of that one's parent, and so on.
+// Parents returns the paths of the database that this one is a fork of, of that one's parent, and so on, without symbolic links.
 func (s *Store) Parents() (paths []string) {
 	for _, p := range s.stack.Parents {
 		paths = append(paths, p.Path)

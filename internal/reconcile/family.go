@@ -3,6 +3,7 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/riverlytech/art/internal/hostfs"
@@ -16,13 +17,23 @@ import (
 
 // findRelatives returns the databases that this one is a fork of, and all forks of these and of its own, that are where they were made.
 func (p *puller) findRelatives() (paths []string, err error) {
-	seen := map[string]bool{p.store.Path(): true}
+	seen := map[string]bool{}
+	first := func(path string) (real string, is bool) { // by whatever links it is found
+		real = path
+		if to, err := filepath.EvalSymlinks(path); err == nil {
+			real = to
+		}
+		is = !seen[real]
+		seen[real] = true
+		return real, is
+	}
+	first(p.store.Path())
 	var below func(s *sqlvfs.Store) error
 	look := func(path string) error {
-		if seen[path] {
+		path, is := first(path)
+		if !is {
 			return nil
 		}
-		seen[path] = true
 		s, err := sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true})
 		if err != nil {
 			return nil // it is told of where it is used

@@ -88,15 +88,19 @@ func Descend(c *sqlite3.Conn) (s Stack, err error) {
 	return Over(p)
 }
 
-// Over is what a fork of a parent lies over.
+// Over is what a fork of a parent lies over. Its parents have the paths at which they are found now, without symbolic links: all that
+// reads them reads the same ones, and SQLite has their logs there.
 func Over(p *Parent) (s Stack, err error) {
 	for p != nil {
 		if len(s.Parents) == maxParents {
 			return s, fmt.Errorf("%w: it is a fork of a fork, and so on, more than %d times", ErrParent, maxParents)
 		}
-		s.Parents = append(s.Parents, *p)
-		above := p.Path
-		if p, err = p.inspect(); err != nil {
+		above, found := p.Path, *p
+		if real, err := filepath.EvalSymlinks(p.Path); err == nil {
+			found.Path = real
+		}
+		s.Parents = append(s.Parents, found)
+		if p, err = found.inspect(); err != nil {
 			return s, fmt.Errorf("%w: %s: %w", ErrParent, above, Explain(err))
 		}
 	}
