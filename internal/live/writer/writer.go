@@ -278,7 +278,14 @@ func (c *served) before(is *sqlvfs.Changes) error {
 	if len(is.Entries)+len(is.Made) == 0 || is.Occasion == "" || !c.store.Automatic() {
 		return nil
 	}
-	_, err := c.store.Checkpoint(is.Occasion, "")
+	kind := is.Occasion
+	if kind == sqlvfs.BeforePull {
+		kind = sqlvfs.PullBeside
+	}
+	_, err := c.store.Checkpoint(kind, "")
+	if kind == sqlvfs.PullBeside && errors.Is(err, sqlvfs.ErrPulling) {
+		return nil // what it changes on the host was kept, and there was a checkpoint first
+	}
 	return err
 }
 
