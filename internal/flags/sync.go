@@ -469,14 +469,15 @@ EXAMPLES
 `},
 		{Name: "art compare", Says: "show what came of forks", Synopsis: []string{"[flags] [FORK...]"}, Env: true, Most: Any, Words: []Offer{Databases},
 			Text: `  Shows of each fork of the database, or of those that are named, the exit code and the
-  time of the command that "art try" has run in it, how many files and lines it has
-  changed since it was made, and the last lines that the command has written. Below that
-  are the paths that several have changed, and whether these have the same there now.
+  time of the command that "art try" has run in it, how many files and lines of the
+  workspace it has changed since it was made, how many files beside that, and the last
+  lines that the command has written. Below that are the paths of the workspace that
+  several have changed, and whether these have the same there now.
   "?" in the place of lines: a fork has changed a file of the host's of which the host has
   another version by now.
 `,
 			Flags: []Flag{workspace, database, agent,
-				{Name: "json", Says: asJSON.Says, More: `Keys of a fork are "fork", "database", "command", "started", "seconds", "exit_code", "files", "added" and "removed" (lines), "output" (its end), where null is unknown, and "error". Those of a path that several have changed are "path", "forks" and "same".`}},
+				{Name: "json", Says: asJSON.Says, More: `Keys of a fork are "fork", "database", "command", "started", "seconds", "exit_code", "files", "beside" (files in the home beside the workspace), "added" and "removed" (lines), "output" (its end), where null is unknown, and "error". Those of a path that several have changed are "path", "forks" and "same".`}},
 			Notes: `EXAMPLES
   art compare
   art compare try-1 try-3 --json

@@ -203,8 +203,8 @@ func (m *merger) unreleased(dir *version, name string, t, other *version) (*vers
 	return m.version(then, is)
 }
 
-// pulledDir is a directory that the parent had, until a pull brought it to the host, and that the fork has, too. What shows of it here is the
-// host's, and goes on to show through what is made of the fork's.
+// pulledDir is a directory that the parent had, until a pull brought it to the host, and that the fork has, too. What shows of it here is
+// the host's, and goes on to show through what is made of the fork's.
 type pulledDir struct {
 	was  *version
 	at   place

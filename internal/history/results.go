@@ -35,7 +35,8 @@ type compared struct {
 	Seconds  *float64   `json:"seconds"`
 	ExitCode *int       `json:"exit_code"`
 	Files    int        `json:"files"`
-	Added    *int       `json:"added"` // lines; null: of one file it is not known
+	Beside   int        `json:"beside"` // in the home beside the workspace, of which no more is told
+	Added    *int       `json:"added"`  // lines; null: of one file it is not known
 	Removed  *int       `json:"removed"`
 	Output   string     `json:"output"` // its end
 	Error    string     `json:"error,omitempty"`
@@ -222,6 +223,11 @@ func (c *compared) count(d *comparer, e *change) error {
 	if e.now.isDir() || e.now == nil && e.old.isDir() {
 		return nil
 	}
+	shown, beside := d.outer(e.path)
+	if _, was := d.outer(e.from); beside && was && d.name != "" {
+		c.Beside++
+		return nil
+	}
 	c.Files++
 	what := "deleted"
 	var content []byte
@@ -251,7 +257,6 @@ func (c *compared) count(d *comparer, e *change) error {
 	} else if e.now != nil {
 		what += " " + c.Fork // nobody has compared it
 	}
-	shown, _ := d.outer(e.path)
 	c.changed[shown] = sha256.Sum256(append([]byte(what+"\x00"), content...))
 	if e.letter == 'R' {
 		shown, _ = d.outer(e.from)
@@ -359,6 +364,9 @@ func table(b *strings.Builder, list []*compared) {
 			lines = fmt.Sprintf("+%d -%d", *c.Added, *c.Removed)
 		}
 		fmt.Fprintf(b, "%-*s  %4s  %7s  %5d  %s\n", width, cli.Printable(c.Fork), exit, took, c.Files, lines)
+		if c.Beside > 0 {
+			fmt.Fprintf(b, "  %s changed in the home beside the workspace\n", report.Count(c.Beside, "file"))
+		}
 		end := strings.Split(strings.TrimRight(c.Output, "\n"), "\n")
 		for _, line := range end[max(0, len(end)-shownLines):] {
 			if line = strings.TrimRight(line, " \r"); line != "" {
