@@ -147,7 +147,8 @@ var storyGuards = []struct {
 }{
 	{nil, nil},
 	{[]guard{guardFirst}, []string{"another Host", "a proxy", "another name of TLS"}},
-	{[]guard{guardPublic}, []string{"a name at a private address", "another name of one at a private address", "a name that moves"}},
+	{[]guard{guardPublic}, []string{"a name at a private address", "another name of one at a private address"}},
+	{[]guard{guardPublic, guardOwn}, []string{"a name that moves"}}, // to localhost
 	{[]guard{guardKnown, guardName}, []string{"another name", "below a name", "another port", "another port of the host"}},
 }
 

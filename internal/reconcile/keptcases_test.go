@@ -163,6 +163,8 @@ func (k *kept) step(line []string) {
 		k.guest(func(g *guest) { k.checkpoint(g) })
 	case "back":
 		k.goBack(slices.Sorted(maps.Keys(k.shown))[line[1][0]-'1'])
+	case "thin":
+		k.thin(1)
 	case "pull":
 		k.pullAll()
 	default:
