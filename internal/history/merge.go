@@ -299,9 +299,19 @@ type mergedPath struct {
 	Conflict string `json:"conflict,omitempty"`
 }
 
-// tell says what was done, or would be, and what is in conflict.
+// tell says what was done, or would be, and what is in conflict: first what is in a workspace. Of conflicts beside that, such as in caches,
+// there may be hundreds, and only some are named.
 func (m *merger) tell() error {
-	slices.SortStableFunc(m.said, func(a, b said) int { return compare(a.at, b.at) })
+	slices.SortStableFunc(m.said, func(a, b said) int {
+		if in := m.inWorkspace(a.at); in != m.inWorkspace(b.at) {
+			if in {
+				return -1
+			}
+			return 1
+		}
+		return compare(a.at, b.at)
+	})
+	beside := 0
 	for _, s := range m.said {
 		name := m.shown(s.at)
 		if m.opt.JSON {
@@ -313,7 +323,11 @@ func (m *merger) tell() error {
 				return err
 			}
 		}
+		if s.conflict != "" && !m.inWorkspace(s.at) {
+			beside++
+		}
 		switch {
+		case s.conflict != "" && beside > mostNamed:
 		case s.conflict != "":
 			m.report.Conflict(name, s.conflict)
 		case s.change == "deleted":
@@ -325,6 +339,9 @@ func (m *merger) tell() error {
 		default:
 			m.report.Line("FILE %s (%d bytes)", m.report.Name(name), s.size)
 		}
+	}
+	if more := beside - mostNamed; more > 0 {
+		m.report.Conflicts("~", more, fmt.Sprintf("%d more in the home beside the workspace; --json names them", more))
 	}
 	return nil
 }

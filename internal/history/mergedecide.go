@@ -554,10 +554,15 @@ func (m *merger) make(from *version) *node {
 
 // shown is a path as it is shown: in the workspace by its name, and elsewhere below the home.
 func (m *merger) shown(at string) string {
-	if top, _, _ := strings.Cut(at, "/"); m.spaces[top] && !sqlvfs.IsLayer(top) {
+	if m.inWorkspace(at) {
 		return at
 	}
 	return "~/" + at
+}
+
+func (m *merger) inWorkspace(at string) bool {
+	top, _, _ := strings.Cut(at, "/")
+	return m.spaces[top] && !sqlvfs.IsLayer(top)
 }
 
 func compare(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) }

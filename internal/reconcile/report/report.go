@@ -159,8 +159,11 @@ func (r *Reporter) Fail(path string, err error) {
 }
 
 // Conflict names a path that both sides changed, and that is left alone.
-func (r *Reporter) Conflict(path, why string) {
-	r.conflicts++
+func (r *Reporter) Conflict(path, why string) { r.Conflicts(path, 1, why) }
+
+// Conflicts is Conflict for several paths that are not named one by one.
+func (r *Reporter) Conflicts(path string, n int, why string) {
+	r.conflicts += n
 	r.out.Flush()
 	r.Erase()
 	r.leave("CONFLICT", quote.Name(path, r.opt.StderrTerminal), why)
