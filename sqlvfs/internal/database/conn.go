@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -37,6 +38,9 @@ const HostFiles = "vfs=" + diskvfs.Name
 // Expressions of indexes and computed columns cannot be turned off; admit refuses them. query are
 // parameters of the URI (https://sqlite.org/uri.html); they name the VFS.
 func Connect(path string, flags sqlite3.OpenFlag, query string) (*Conn, error) {
+	if err := checkLogs(path); err != nil {
+		return nil, err
+	}
 	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query}
 	c, err := sqlite3.OpenFlags(u.String(), flags|sqlite3.OPEN_URI)
 	if err != nil {
@@ -67,6 +71,19 @@ func Connect(path string, flags sqlite3.OpenFlag, query string) (*Conn, error) {
 		return nil, err
 	}
 	return &Conn{Conn: c, stmts: map[string]*sqlite3.Stmt{qNothing: nothing}}, nil
+}
+
+// checkLogs refuses what is no regular file in the place of one of the files that SQLite has beside a database: it would wait for a FIFO.
+func checkLogs(path string) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // SQLite has them there
+	}
+	for _, suffix := range logSuffixes {
+		if st, err := os.Lstat(path + suffix); err == nil && !st.Mode().IsRegular() {
+			return fmt.Errorf("%s%s is not a regular file", path, suffix)
+		}
+	}
+	return nil
 }
 
 // Prep returns the statement for a query, prepared once. Use of it ends with Done or Run, which

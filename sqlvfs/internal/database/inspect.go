@@ -114,8 +114,12 @@ func ConnectReadOnly(path, query string) (*Conn, error) {
 	return c, nil
 }
 
+// logSuffixes are added to a database's path for the files that SQLite has beside it.
+var logSuffixes = []string{"-wal", "-shm", "-journal"}
+
 func RemoveFiles(path string) {
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+	os.Remove(path)
+	for _, suffix := range logSuffixes {
 		os.Remove(path + suffix)
 	}
 }
