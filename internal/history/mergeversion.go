@@ -23,6 +23,7 @@ type version struct {
 	row   *sqlvfs.Node // nil: it is the host's
 	place place        // of the host's, or of what supplies the rest of a row's entries or content
 	under *version     // the directory of the fork's that was there before a pull, and has what a row does not; nil: none
+	bare  bool         // a directory that shows nothing of the host's: place is what ours shows
 }
 
 func (t *version) rowDir() bool { return t != nil && t.row != nil && t.row.Attr.IsDir() }

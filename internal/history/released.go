@@ -140,6 +140,15 @@ func (r *released) open(id int64) (*sqlvfs.Moment, error) {
 // beforePull has what the fork has at a name be what it was before a pull, where the fork has not changed that since.
 func (m *merger) beforePull(e *entry) error {
 	dir := e.fork
+	if dir.bare && e.theirs.ofHost() { // the fork has removed it, if it was there, now or before the last merge
+		if e.base.ofHost() && m.pending[e.at] {
+			e.base = nil
+		}
+		if !e.base.ofHost() {
+			e.theirs = nil
+		}
+		return nil
+	}
 	t, err := m.unreleased(dir, e.name, e.theirs, e.ours)
 	if e.theirs = t; err != nil || !t.rowDir() || !e.base.rowDir() || e.ours.ofHost() || !m.inBoth(dir) || t.m != m.theirs {
 		return err
@@ -287,7 +296,7 @@ func (m *merger) afterPull(e *entry) error {
 		return nil
 	}
 	base, theirs := *e.base, *e.theirs
-	base.place, theirs.place = at, at
+	base.place, theirs.place, theirs.bare = at, at, true
 	e.base, e.theirs = &base, &theirs
 	return nil
 }
