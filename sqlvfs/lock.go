@@ -16,6 +16,21 @@ import (
 // opening the file.
 func Writer(path string) (pid int, open bool, err error) { return lock.Writer(path) }
 
+// CloseHeld is [Store.Close], but nobody else writes the database until the file that it returns is closed, also by the end of the process.
+// Who wants to waits, as for one that is about to close it.
+func (s *Store) CloseHeld() (*os.File, error) {
+	fd, err := unix.FcntlInt(s.lockFile.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	held := os.NewFile(uintptr(fd), s.path)
+	if err := s.Close(); err != nil {
+		held.Close()
+		return nil, err
+	}
+	return held, nil
+}
+
 // Remove removes a database and what SQLite keeps beside it, unless a process has it open for writing: then the error
 // is an [*InUseError].
 func Remove(path string) error {

@@ -78,6 +78,27 @@ func TestLeavingWriterIsWaitedFor(t *testing.T) {
 	must(t, s.Close())
 }
 
+// So is one that has closed it, and holds it for something else.
+func TestHeldIsWaitedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	f, err := openTest(t, path).CloseHeld()
+	must(t, err)
+	if _, open, err := Writer(path); !open || err != nil {
+		t.Errorf("it is not held: %v", err)
+	}
+	r, err := Open(path, Options{ReadOnly: true})
+	must(t, err)
+	must(t, r.Close())
+	const long = 2 * lock.Grace
+	start := time.Now()
+	time.AfterFunc(long, func() { f.Close() })
+	s := openTest(t, path)
+	if waited := time.Since(start); waited < long {
+		t.Errorf("waited %v", waited)
+	}
+	must(t, s.Close())
+}
+
 func TestRemoveAndRename(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	to := path + ".moved"

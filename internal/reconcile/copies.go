@@ -3,6 +3,7 @@ package reconcile
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -26,27 +27,38 @@ func (p *puller) keepForCheckpoints() error {
 	return err
 }
 
+// changedDir is what a pull changes in one directory of the host.
+type changedDir struct {
+	on   *planner
+	list []sqlvfs.HostChange
+}
+
 // keepAll is keepForCheckpoints of the workspace, and of its repository where that is outside.
 func (p *puller) keepAll() error {
 	list := p.changesOfHost()
+	var all []changedDir
 	for _, r := range p.sortedRepos() {
 		if r.plan == nil || r.plan.Left {
 			continue
 		}
 		if of := r.changesOfHost(p.host); r.on == nil {
 			list = append(list, of...)
-		} else if err := p.keepIn(r.on, of); err != nil {
+		} else {
+			all = append(all, changedDir{r.on, of})
+		}
+	}
+	all = append(all, changedDir{&p.planner, list})
+	all = slices.DeleteFunc(all, func(c changedDir) bool { return len(c.list) == 0 })
+	for _, c := range all {
+		if err := p.keep(c.on, c.list); err != nil {
 			return err
 		}
 	}
-	return p.keepIn(&p.planner, list)
+	return p.keepForRelatives(all)
 }
 
-// keepIn is keepForCheckpoints of what changes in one directory of the host.
-func (p *puller) keepIn(on *planner, list []sqlvfs.HostChange) error {
-	if len(list) == 0 {
-		return nil
-	}
+// keep is keepForCheckpoints of what changes in one directory of the host, in the database that is pulled from.
+func (p *puller) keep(on *planner, list []sqlvfs.HostChange) error {
 	p.report.Phase("keep")
 	told := map[string]bool{}
 	step := func(path string, bytes int64, lost error) error {
@@ -67,9 +79,6 @@ func (p *puller) keepIn(on *planner, list []sqlvfs.HostChange) error {
 		var all []sqlvfs.Checkpoint
 		all, err = p.store.Checkpoints()
 		p.depends = p.depends || len(all) > 0
-	}
-	if err == nil {
-		err = p.keepForRelatives(on, list)
 	}
 	if errors.Is(err, errInterrupted) {
 		return err

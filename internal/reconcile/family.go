@@ -3,8 +3,11 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/live"
@@ -60,17 +63,21 @@ func (p *puller) findRelatives() (paths []string, err error) {
 	return paths, err
 }
 
-// keepForRelatives has the checkpoints of the other databases keep what they show of what changes in a directory of the host, too. Where
-// one cannot be written, its checkpoints show what the host has, as after any other change there.
-func (p *puller) keepForRelatives(on *planner, list []sqlvfs.HostChange) error {
+// keepForRelatives has the checkpoints of the other databases keep what they show of what changes on the host, too. Where one cannot be
+// written, its checkpoints show what the host has, as after any other change there.
+func (p *puller) keepForRelatives(all []changedDir) error {
+	if len(all) == 0 {
+		return nil
+	}
 	paths, err := p.findRelatives()
 	if err != nil {
 		return p.opt.reading(err)
 	}
+	slices.Sort(paths) // of two pulls that wait for each other's, one has the first
 	for _, path := range paths {
-		err := p.keepFor(path, on, list)
+		err := p.keepFor(path, all)
 		if errors.Is(err, live.ErrGone) { // its session has just ended
-			err = p.keepFor(path, on, list)
+			err = p.keepFor(path, all)
 		}
 		switch {
 		case errors.Is(err, errInterrupted):
@@ -86,70 +93,75 @@ func (p *puller) keepForRelatives(on *planner, list []sqlvfs.HostChange) error {
 // was made there meanwhile would show a part of that.
 type relative struct {
 	path   string
-	store  *sqlvfs.Store // nil: a session writes it
-	client *live.Client  // of that session
-	newest int64         // the checkpoint that was the newest when all was kept, with a session
+	held   *os.File     // nil: a session writes it
+	client *live.Client // of that session
+	newest int64        // the checkpoint that was the newest when all was kept, with a session
 }
 
 // keepFor is keepForRelatives for one of them.
-func (p *puller) keepFor(path string, on *planner, list []sqlvfs.HostChange) error {
-	r, err := p.relative(path)
-	if err != nil {
-		return err
-	}
-	if err = p.keepWith(r, on, list); err != nil {
-		p.relatives = slices.DeleteFunc(p.relatives, func(is *relative) bool { return is == r })
-		_ = r.close()
-	}
-	return err
-}
-
-func (p *puller) keepWith(r *relative, on *planner, list []sqlvfs.HostChange) error {
-	if r.client != nil {
-		err := r.client.Keep(on.id, list)
-		if err == nil {
-			r.newest, err = newestCheckpoint(r.path)
-		}
-		return err
-	}
-	st, err := hostfs.Stat(on.host.dir)
-	if err != nil {
-		return err
-	}
-	all, err := r.store.Checkpoints()
-	if err == nil && len(all) > 0 {
-		err = r.store.KeepHost(on.id, hostTree{on.host, st.Dev}, list, func(string, int64, error) error { return p.interrupted() })
-	}
-	return err
-}
-
-// relative holds a database, by the session that writes it if there is one.
-func (p *puller) relative(path string) (*relative, error) {
-	if i := slices.IndexFunc(p.relatives, func(r *relative) bool { return r.path == path }); i >= 0 {
-		return p.relatives[i], nil
-	}
+func (p *puller) keepFor(path string, all []changedDir) error {
 	r := &relative{path: path}
 	if _, inUse, _ := lock.Writer(path); inUse && p.opt.SessionOf != nil {
 		sock, err := p.opt.SessionOf(path)(p.ctx)
 		if err == nil {
 			r.client = live.NewClient(sock)
 		} else if !errors.Is(err, live.ErrNone) {
-			return nil, err
+			return err
 		}
 	}
-	if r.client == nil {
-		var err error
-		if r.store, err = sqlvfs.Open(path, sqlvfs.Options{Checkpoint: sqlvfs.BeforePull}); err != nil {
-			return nil, err
+	var err error
+	if r.client != nil {
+		err = r.keepBeside(all)
+	} else {
+		r.held, err = p.keepAndHold(path, all)
+	}
+	if err == nil {
+		p.relatives = append(p.relatives, r)
+	}
+	return err
+}
+
+// keepBeside has the session of a database keep it.
+func (r *relative) keepBeside(all []changedDir) (err error) {
+	for _, c := range all {
+		if err == nil {
+			err = r.client.Keep(c.on.id, c.list)
 		}
 	}
-	p.relatives = append(p.relatives, r)
-	return r, nil
+	if err == nil {
+		r.newest, err = newestCheckpoint(r.path)
+	}
+	if err != nil {
+		r.client.Close()
+	}
+	return err
+}
+
+// keepAndHold keeps it in a database that no session writes, and holds that.
+func (p *puller) keepAndHold(path string, all []changedDir) (*os.File, error) {
+	s, err := sqlvfs.Open(path, sqlvfs.Options{Checkpoint: sqlvfs.BeforePull})
+	if err != nil {
+		return nil, err
+	}
+	points, err := s.Checkpoints()
+	for _, c := range all {
+		var st unix.Stat_t
+		if err == nil {
+			st, err = hostfs.Stat(c.on.host.dir)
+		}
+		if err == nil && len(points) > 0 {
+			err = s.KeepHost(c.on.id, hostTree{c.on.host, st.Dev}, c.list, func(string, int64, error) error { return p.interrupted() })
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s.CloseHeld()
 }
 
 // leaveRelatives lets go of the databases that are held. The pull has ended: nothing of it fails by that.
 func (p *puller) leaveRelatives() {
-	for _, r := range slices.Backward(p.relatives) { // a fork before what it is a fork of
+	for _, r := range p.relatives {
 		if err := r.leave(); err != nil {
 			p.report.Note(r.path, err.Error())
 		}
@@ -157,25 +169,16 @@ func (p *puller) leaveRelatives() {
 	p.relatives = nil
 }
 
-func (r *relative) leave() (err error) {
-	if r.client != nil { // which is left afterwards: until then there is nothing new in a session that goes on
-		var newest int64
-		if newest, err = newestCheckpoint(r.path); newest > r.newest {
-			err = fmt.Errorf("its session has ended meanwhile: its checkpoints after %d show some of what this pull brings", r.newest)
-		}
+func (r *relative) leave() error {
+	if r.client == nil {
+		return r.held.Close()
 	}
-	if cerr := r.close(); err == nil {
-		err = cerr
+	defer r.client.Close() // afterwards: until then there is nothing new in a session that goes on
+	newest, err := newestCheckpoint(r.path)
+	if err == nil && newest > r.newest {
+		err = fmt.Errorf("its session has ended meanwhile: its checkpoints after %d show some of what this pull brings", r.newest)
 	}
 	return err
-}
-
-func (r *relative) close() error {
-	if r.client != nil {
-		return r.client.Close()
-	}
-	r.store.EndPull() // history may be thinned again, as it is by closing
-	return r.store.Close()
 }
 
 // newestCheckpoint returns the number of a database's newest checkpoint, or 0.

@@ -11,6 +11,7 @@ import (
 	livewriter "github.com/riverlytech/art/internal/live/writer"
 	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
 // family returns a database and two forks, of which the first has a change that is to be pulled.
@@ -48,19 +49,28 @@ func (b bench) pullInto(do func(), change ...func(*Options)) (told string) {
 // While a pull changes the host, the other databases of its family get no checkpoint, which would show a part of that.
 func TestPullHoldsRelatives(t *testing.T) {
 	parent, fork, other := family(t)
+	waited := make(chan error, 1)
 	told := fork.pullInto(func() {
 		for _, b := range []bench{parent, other} {
-			if s, err := sqlvfs.Open(b.db, sqlvfs.Options{}); err == nil {
-				t.Errorf("%s could be written", b.db)
-				s.Close()
-			} else if !errors.As(err, new(*sqlvfs.InUseError)) {
-				t.Error(err)
+			if _, held, err := sqlvfs.Writer(b.db); !held || err != nil {
+				t.Errorf("%s could be written: %v", b.db, err)
 			}
 		}
+		waits := make(chan bool)
+		go func() { // as long as the pull takes, it is not refused
+			s, err := sqlvfs.Open(parent.db, sqlvfs.Options{Waiting: func(int) { close(waits) }})
+			if err == nil {
+				err = s.Close()
+			}
+			waited <- err
+		}()
+		<-waits
+		time.Sleep(2 * lock.Grace)
 	})
 	if told != "" {
 		t.Errorf("the pull says %s", told)
 	}
+	must(t, <-waited)
 	for _, b := range []bench{parent, fork, other} {
 		b.checkAll()
 		b.guest(func(g *guest) {
