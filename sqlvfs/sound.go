@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -37,6 +38,9 @@ type broken struct{ text, condition string }
 // turned is the rule that an inode fits which has become a directory, or has been one: nothing wrong, if names fit.
 const turned = "inode %d has become a directory, or is none any more"
 
+// remade is a condition: that an inode has come, or has another type or another number of links.
+const remade = "(p.ino IS NOT NULL AND NOT (h.there=1 AND h.nlink=p.nlink AND (h.mode & 61440)=(p.mode & 61440)))"
+
 // Rules of rows h that have changed and are rows p now, if there are any.
 var (
 	brokenInodes = []broken{
@@ -49,15 +53,62 @@ var (
 		// the checkpoint is gone, and then once for all that are.
 		{"a name leads to inode %d, which is gone", `CASE WHEN p.ino IS NULL AND h.ino<=?2 THEN h.ino IN (SELECT d.ino FROM fs_dentry d WHERE d.ino IN
 			(SELECT g.ino FROM art_old_inode g WHERE g.checkpoint=?1 AND NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=g.ino))) END`},
+		{"inode %d has no links, or too many", "p.nlink NOT BETWEEN 1 AND 4294967295"},
+		// What has not changed fits what the size was.
+		{"inode %d has another size than its content, or its target", `NOT (h.there=1 AND p.size=h.size) AND CASE p.mode & 61440
+			WHEN 32768 THEN EXISTS (SELECT 1 FROM fs_data c WHERE c.ino=p.ino AND c.chunk_index>=(min(p.size, ifnull(h.size, p.size))-1)/chunk_size()
+					AND (` + outside("c", "p") + `))
+				OR p.size<h.size AND EXISTS (SELECT 1 FROM art_origin o WHERE o.ino=p.ino AND o.data_limit>p.size)
+			WHEN 40960 THEN NOT ` + fitting("p") + ` END`},
 		{turned, "(h.there=1 AND (h.mode & 61440)=16384) IS NOT ((p.mode & 61440) IS 16384)"},
 	}
+	// brokenTypes are rules of inodes that have come, or are of another type.
+	brokenTypes = []broken{{"inode %d has what another type of file has", remade + ` AND (
+		(p.mode & 61440)<>32768 AND (EXISTS (SELECT 1 FROM fs_data c WHERE c.ino=p.ino) OR EXISTS (SELECT 1 FROM art_origin o WHERE o.ino=p.ino AND o.data_limit>0))
+		OR (p.mode & 61440)<>40960 AND EXISTS (SELECT 1 FROM fs_symlink s WHERE s.ino=p.ino)
+		OR (p.mode & 61440)<>16384 AND EXISTS (SELECT 1 FROM art_whiteout o WHERE o.parent_ino=p.ino))`}}
 	brokenNames = []broken{
 		cannotBe(database.KeptDentry),
 		{"a name is in inode %d, which is no directory", "NOT " + isDirNow("p.parent_ino")},
 		{"a name in inode %d leads to an inode that is not there", "NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=p.ino)"},
 	}
+	// brokenRows are rules of rows p of other tables, with the inode i that they are of, whether they have changed or are new.
+	brokenRows = map[*database.Kept][]broken{
+		database.KeptData: {
+			{"inode %d is no file, but has content", goneInode("ino") + " OR i.ino IS NOT NULL AND (i.mode & 61440)<>32768"},
+			{"inode %d has content that cannot be", "i.ino IS NOT NULL AND (" + outside("p", "i") + ")"},
+		},
+		database.KeptSymlink: {
+			{"inode %d is no symbolic link, but has a target", goneInode("ino") + " OR i.ino IS NOT NULL AND (i.mode & 61440)<>40960"},
+			{"inode %d has a target of another size", "i.size NOT BETWEEN length(p.target) AND length(CAST(p.target AS BLOB))"},
+		},
+		database.KeptNumber: {{"inode %d is not there, but has an origin", "i.ino IS NULL"}},
+		database.KeptOrigin: {
+			{"inode %d has an origin that cannot be", `i.ino IS NULL OR NOT EXISTS (SELECT 1 FROM fs_origin f WHERE f.delta_ino=p.ino)
+				OR NOT EXISTS (SELECT 1 FROM main.art_base b WHERE b.id=p.base) OR p.data_limit NOT BETWEEN 0 AND iif((i.mode & 61440)=32768, i.size, 0)`},
+		},
+		database.KeptWhiteout: {{"a whiteout is in inode %d, which is no directory", "i.ino IS NULL OR (i.mode & 61440)<>16384"}},
+		database.KeptXattr:    {{"inode %d is not there, but has an attribute", goneInode("ino")}},
+		database.KeptBirth:    {{"inode %d is not there, but has a time of birth", goneInode("ino")}},
+	}
 	linkWithoutTarget = broken{"symbolic link %d has no target", "(p.mode & 61440)=40960 AND NOT EXISTS (SELECT 1 FROM fs_symlink s WHERE s.ino=h.ino)"}
 )
+
+// goneInode is a condition: that the inode i of a row p is neither there nor in use.
+func goneInode(key string) string {
+	return "i.ino IS NULL AND NOT EXISTS (SELECT 1 FROM main.art_orphan o WHERE o.ino=p." + key + ")"
+}
+
+// outside is a condition: that a chunk is beyond the end of a file, or of another length than a file of that size has there.
+func outside(chunk, inode string) string {
+	return strings.NewReplacer("c.", chunk+".", "i.", inode+".").Replace(`c.chunk_index NOT BETWEEN 0 AND (i.size+chunk_size()-1)/chunk_size()-1
+		OR octet_length(c.data)<>min(chunk_size(), i.size-c.chunk_index*chunk_size())`)
+}
+
+// fitting is a condition: that a symbolic link has a target of its size. Some programs count characters.
+func fitting(inode string) string {
+	return strings.ReplaceAll("EXISTS (SELECT 1 FROM fs_symlink s WHERE s.ino=i.ino AND i.size BETWEEN length(s.target) AND length(CAST(s.target AS BLOB)))", "i.", inode+".")
+}
 
 func cannotBe(k *database.Kept) broken {
 	return broken{"a row of " + k.Table + " of inode %d cannot be", "p." + k.Key[0] + " IS NOT NULL AND (" + k.Bad("p.") + ")"}
@@ -86,28 +137,38 @@ func (w *writer) soundTree(to *Checkpoint, top Ino) error {
 		return err
 	}
 	moved := changed[database.KeptDentry]
+	counts := moved
 	for _, k := range database.Everything {
 		if !changed[k] {
 			continue
 		}
-		from, rules := k.Old+" h JOIN "+k.Table+" p ON "+k.Equal("p", "h"), []broken{cannotBe(k)}
+		from, rules := k.Old+" h JOIN "+k.Table+" p ON "+k.Equal("p", "h"), slices.Concat([]broken{cannotBe(k)}, brokenRows[k])
 		switch k {
 		case database.KeptInode:
 			from, rules = strings.Replace(from, "JOIN", "LEFT JOIN", 1), brokenInodes
 		case database.KeptDentry:
 			rules = brokenNames
 		}
-		if k == database.KeptData { // all that can be wrong is the key
-			from, rules = k.Old+" h", []broken{{rules[0].text, "(" + k.Bad("h.") + ") AND EXISTS (SELECT 1 FROM " + k.Table + " p WHERE " + k.Equal("p", "h") + ")"}}
+		if brokenRows[k] != nil { // what has come is a fork's own: below it there may be rows of inodes that it has deleted
+			from = strings.Replace(from, "JOIN ", "JOIN main.", 1) + " LEFT JOIN fs_inode i ON i.ino=h." + k.Key[0]
 		}
-		turns, err := w.findBroken(to, k, from, rules)
+		found, err := w.findBroken(to, k, from, rules)
 		if err == nil && k == database.KeptSymlink {
 			_, err = w.findBroken(to, k, k.Old+" h JOIN fs_inode p ON p.ino=h.ino", []broken{linkWithoutTarget})
+		}
+		if err == nil && found.remade {
+			counts = true
+			_, err = w.findBroken(to, k, from, brokenTypes)
 		}
 		if err != nil {
 			return err
 		}
-		moved = moved || turns
+		moved = moved || found.turned
+	}
+	if counts && top == MaxIno {
+		if err := w.soundCounts(to); err != nil {
+			return err
+		}
 	}
 	if !moved && top == MaxIno {
 		return nil
@@ -126,6 +187,22 @@ func (w *writer) soundTree(to *Checkpoint, top Ino) error {
 	return w.soundPlaces(to, top)
 }
 
+// soundCounts returns [ErrCorrupt] if a file that has another number of links than before, or another number of names, has not as many of
+// both now. To count names, all of the tree's are looked at; so that is done only if one may have more or less than before.
+func (w *writer) soundCounts(to *Checkpoint) error {
+	wrong, err := w.inodes(qMiscounted+" LIMIT 1", w.newest.ID, MaxIno)
+	if err == nil && len(wrong) > 0 {
+		wrong, err = w.inodes(`WITH wrong(ino) AS MATERIALIZED (`+qMiscounted+`)
+			SELECT w.ino FROM wrong w JOIN fs_inode i ON i.ino=w.ino
+				LEFT JOIN (SELECT d.ino, count(*) AS n FROM fs_dentry d WHERE d.ino IN (SELECT ino FROM wrong) GROUP BY d.ino) d ON d.ino=w.ino
+			WHERE i.nlink<>ifnull(d.n, 0) LIMIT 1`, w.newest.ID, MaxIno)
+	}
+	if err == nil && len(wrong) > 0 {
+		err = fmt.Errorf("%w: checkpoint %d: inode %d has another number of links than of names", ErrCorrupt, to.ID, wrong[0])
+	}
+	return err
+}
+
 // define gives the connection the functions of conditions, once: to define them again would have all statements be prepared again.
 func (w *writer) define() error {
 	if w.functions {
@@ -136,27 +213,38 @@ func (w *writer) define() error {
 	return err
 }
 
+// changedInode tells what has become of inodes that have changed, and are sound.
+type changedInode struct{ turned, remade bool }
+
 // findBroken looks at all rows of a table that have changed, once, and returns [ErrCorrupt] if one of some rules says that one is
-// broken. It tells whether any has [turned], which is the last rule.
-func (w *writer) findBroken(to *Checkpoint, k *database.Kept, from string, rules []broken) (turns bool, err error) {
-	which := "CASE"
+// broken. Of inodes it tells whether any has [turned], which is the last rule, and whether any is [remade].
+func (w *writer) findBroken(to *Checkpoint, k *database.Kept, from string, rules []broken) (found changedInode, err error) {
+	which, also := "CASE", "0"
 	for i, b := range rules {
 		which += fmt.Sprintf(" WHEN %s THEN %d", b.condition, i)
 	}
-	// The other column is of the row that has the least (https://sqlite.org/lang_select.html#bareagg).
-	q, _, err := w.Prepare("SELECT min(" + which + " END), h." + k.Key[0] + " FROM " + from + " WHERE h.checkpoint=?1")
+	if k == database.KeptInode {
+		also = "sum(" + remade + ")"
+	}
+	// The column in the middle is of the row that has the least (https://sqlite.org/lang_select.html#bareagg).
+	q, _, err := w.Prepare("SELECT min(" + which + " END), h." + k.Key[0] + ", " + also + " FROM " + from + " WHERE h.checkpoint=?1")
 	if err != nil {
-		return false, fmt.Errorf("%w: %v", ErrCorrupt, err)
+		return found, fmt.Errorf("%w: %v", ErrCorrupt, err)
 	}
 	defer q.Close()
 	bind(q, []any{w.newest.ID, to.maxIno}[:q.BindCount()]...)
-	if !q.Step() || q.ColumnType(0) == sqlite3.NULL {
-		return false, q.Err()
+	if !q.Step() {
+		return found, q.Err()
+	}
+	found.remade = q.ColumnInt64(2) > 0
+	if q.ColumnType(0) == sqlite3.NULL {
+		return found, q.Err()
 	}
 	if b := rules[q.ColumnInt(0)]; b.text != turned {
-		return false, fmt.Errorf("%w: checkpoint %d: "+b.text, ErrCorrupt, to.ID, q.ColumnInt64(1))
+		return found, fmt.Errorf("%w: checkpoint %d: "+b.text, ErrCorrupt, to.ID, q.ColumnInt64(1))
 	}
-	return true, nil
+	found.turned = true
+	return found, nil
 }
 
 // soundPlaces looks for directories that have come below themselves. Each has one name.

@@ -10,17 +10,37 @@ import (
 	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
-// remembered makes a database with a directory, a file and a checkpoint, after which both have changed.
+// remembered makes a database with a directory, two files, a symbolic link and a checkpoint, after which a file and the link have changed, and
+// the other file is gone.
 func remembered(t *testing.T) string {
 	path := filepath.Join(memoryDir(t), "a.db")
 	s := openTest(t, path)
 	dir := create(t, s, "dir", syscall.S_IFDIR|0o755) // 2
 	f := create(t, s, "file", syscall.S_IFREG|0o644)  // 3
 	must(t, s.WriteAt(f, []byte("one"), 0, nil, Now()))
+	link := create(t, s, "link", syscall.S_IFLNK|0o777)    // 4
+	gone := create(t, s, "removed", syscall.S_IFREG|0o644) // 5
+	must(t, s.WriteAt(gone, []byte("gone"), 0, nil, Now()))
+	aim := func(target string) {
+		step(s, func(tx *Tx) {
+			link.Attr.Size = int64(len(target))
+			tx.SetTarget(link, target)
+			tx.Dirty(link)
+		})
+	}
+	aim("file")
 	_, err := s.Checkpoint(ByUser, "one")
 	must(t, err)
 	must(t, s.WriteAt(f, []byte("two, longer"), 0, nil, Now()))
-	put(s, f)
+	aim("longer")
+	step(s, func(tx *Tx) {
+		must(t, tx.Unlink(tx.Root(), "removed"))
+		gone.Attr.Nlink = 0
+		tx.Dirty(gone)
+	})
+	for _, in := range []*Inode{f, link, gone} {
+		put(s, in)
+	}
 	put(s, dir)
 	must(t, s.Close())
 	return path
@@ -54,6 +74,20 @@ func TestGoingBackToNonsenseIsRefused(t *testing.T) {
 		{"a name in a file", name + "(3, 'x', 1, 1, 3)"},
 		{"a name of nothing", "UPDATE art_checkpoint SET max_ino=99; " + name + "(1, 'x', 1, 1, 77)"},
 		{"an attribute", "INSERT INTO art_old_xattr (ino, name, checkpoint, there, value) VALUES (3, 'user.x', 1, 1, 'text')"},
+		{"a chunk too long", "UPDATE art_old_data SET data=zeroblob(100000)"},
+		{"a chunk too short", "UPDATE art_old_data SET data=x'00'"},
+		{"text for a chunk", "UPDATE art_old_data SET data='text'"},
+		{"a newer chunk", "DELETE FROM art_old_data"},
+		{"another size", "UPDATE art_old_inode SET size=1000000 WHERE ino=3"},
+		{"a file becomes a link", "UPDATE art_old_inode SET mode=41471 WHERE ino=3; INSERT INTO art_old_symlink (ino, checkpoint, there, target) VALUES (3, 1, 1, 'one')"},
+		{"a link of another size", "UPDATE art_old_inode SET size=7 WHERE ino=4"},
+		{"another target", "UPDATE art_old_symlink SET target='elsewhere'"},
+		{"a file without a name", name + "(1, 'file', 1, 0, NULL)"},
+		{"a second name", name + "(1, 'also', 1, 1, 3)"},
+		{"a removed file without a name", "DELETE FROM art_old_dentry"},
+		{"more links", "UPDATE art_old_inode SET nlink=2 WHERE ino=3"},
+		{"no links", "UPDATE art_old_inode SET nlink=0 WHERE ino=3"},
+		{"a whiteout in a file", "INSERT INTO art_old_whiteout (parent_ino, name, checkpoint, there) VALUES (3, 'x', 1, 1)"},
 		{"a chunk", "INSERT INTO art_old_data (ino, chunk_index, checkpoint, there, data) VALUES (3, -5, 1, 1, x'00')"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
