@@ -306,7 +306,8 @@ func (w *wayBack) newDir(at string) *node {
 	return n
 }
 
-// attach gives a node the row that there is again: an untouched one, or one whose row is gone, if both are what became of one object of the host's.
+// attach gives a node the row that there is again: an untouched one, or one whose row is gone, if both are what became of one object of the
+// host's.
 func (w *wayBack) attach(c sqlvfs.CameInode) {
 	n := w.nodes[Ino(c.Number)]
 	if n == nil || n.in != nil && !w.lost[n] || n.base == nil || n.deadDir || w.host == nil {

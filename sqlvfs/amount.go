@@ -11,8 +11,8 @@ type Amount struct {
 // amountRows bounds the rows of history that are counted for a list of checkpoints.
 const amountRows = 200_000
 
-// amountInodes are the inodes that history has rows of from the first checkpoint on, before the second: h as they were at the first, which is not as they were at
-// the second: as history has them from there on (x), or else as they are (p).
+// amountInodes are the inodes that history has rows of from the first checkpoint on, before the second: h as they were at the first, which
+// is not as they were at the second: as history has them from there on (x), or else as they are (p).
 const amountInodes = ` FROM art_old_inode h LEFT JOIN fs_inode p ON p.ino=h.ino
 	LEFT JOIN art_old_inode x ON x.ino=h.ino AND x.checkpoint=(SELECT min(z.checkpoint) FROM art_old_inode z WHERE z.ino=h.ino AND z.checkpoint>=?2)
 	WHERE h.checkpoint=?1 AND iif(x.checkpoint IS NULL,

@@ -20,8 +20,8 @@ var ErrPulling = errors.New("a pull is going on")
 
 // KeepHost has history take what checkpoints show of a workspace on the host, before a pull changes it there. A store that makes
 // checkpoints by itself makes one first, of what is pulled. All is durable when KeepHost returns. Until [Store.EndPull] there is no new
-// checkpoint, and none is dropped but for want of room. Steps go on meanwhile. What cannot be read, or has no room, is noted as lost. step is
-// told of each file that was copied, and its size, or else why it is lost, and ends the work by an error. Other errors are those of the
+// checkpoint, and none is dropped but for want of room. Steps go on meanwhile. What cannot be read, or has no room, is noted as lost. step
+// is told of each file that was copied, and its size, or else why it is lost, and ends the work by an error. Other errors are those of the
 // database; then nothing is lost that was there.
 func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step KeepStep) error {
 	unlock, err := s.lockWriter()

@@ -6,8 +6,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
-// ChangedAfter returns the latest checkpoint before this moment after which an inode, or one of the names on a way to it, may have become what
-// it is here; nil: history knows of none. All of the way are rows, and what it leads to shows from the host if ino is 0.
+// ChangedAfter returns the latest checkpoint before this moment after which an inode, or one of the names on a way to it, may have become
+// what it is here; nil: history knows of none. All of the way are rows, and what it leads to shows from the host if ino is 0.
 func (m *Moment) ChangedAfter(way []NameIn, ino Ino) (*Checkpoint, error) {
 	now := int64(maxCheckpoint)
 	if m.at != nil {

@@ -318,15 +318,16 @@ func (w *writer) insertCheckpoint(c *Checkpoint) error {
 		c.ID, c.Made, string(c.Kind), label, null(c.Session), c.maxIno, null(c.Restored), null(c.Redo))
 }
 
-// qChangedSince asks whether a row of the tree is another one than at the newest checkpoint, or there is a new inode; qChangedBetween, whether a row
-// has become another one from one checkpoint to a later one.
+// qChangedSince asks whether a row of the tree is another one than at the newest checkpoint, or there is a new inode; qChangedBetween,
+// whether a row has become another one from one checkpoint to a later one.
 var (
 	qChangedSince   = "SELECT ifnull((SELECT max(ino) FROM main.fs_inode), 0)>?2" + changed("=?1")
 	qChangedBetween = "SELECT 0" + changed(" BETWEEN ?1 AND ?2-1")
 )
 
-// changed is a condition: that history has a row of some checkpoints. What of a file's content has been copied from its origin since, or is known of
-// that, is no change; nor is what becomes of a file that has no name any more. What a pull has replaced on the host, and the tree may show, is one.
+// changed is a condition: that history has a row of some checkpoints. What of a file's content has been copied from its origin since, or is
+// known of that, is no change; nor is what becomes of a file that has no name any more. What a pull has replaced on the host, and the tree
+// may show, is one.
 func changed(of string) (q string) {
 	for _, k := range database.AllKept {
 		from, but := k.Old+" h", ""

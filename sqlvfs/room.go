@@ -17,8 +17,8 @@ import (
 //   - little waits for the disk: a batch has no order in it that half of it could be committed, so batches are small, and
 //     those that fit are a prefix of what happened;
 //   - history gives way to the present: a transaction that does not fit is tried again without the oldest checkpoints that nobody has asked
+//   - history gives way to the present: a transaction that does not fit is tried again without the oldest checkpoints that nobody asked
 //     for, and at last without any of these, so that less or nothing is copied of what it deletes. They are dropped in the same transaction,
-//     and stay if that fails.
 
 const (
 	reserve    = 1 << 20            // bytes of the disk that new content leaves free

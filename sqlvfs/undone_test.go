@@ -94,8 +94,8 @@ func TestUndoAfterThinning(t *testing.T) {
 	must(t, checkClean(path))
 }
 
-// A file that was open when it lost its name changes nothing that anybody could go back to, also between two checkpoints of one tree that do not say so,
-// as older versions made them.
+// A file that was open when it lost its name changes nothing that anybody could go back to, also between two checkpoints of one tree that
+// do not say so, as older versions made them.
 func TestUndoBesideAFileWithoutAName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openTest(t, path)

@@ -60,8 +60,8 @@ func run(args []string) error {
 	// Its end is that of the session, not a Ctrl-C that is meant for the command.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	unix.CloseOnExec(control.TunnelFD)
-	// A packet goes from goroutine to goroutine. On few processors it costs more to wake another thread for the next one than it takes, and the guest and
-	// the server that it speaks to need the processors too.
+	// A packet goes from goroutine to goroutine. On few processors it costs more to wake another thread for the next one than it takes, and
+	// the guest and the server that it speaks to need the processors too.
 	runtime.GOMAXPROCS(max(1, runtime.NumCPU()/2))
 	// Thousands of connections are mostly what the collector can give back: stacks that were deep once.
 	debug.SetMemoryLimit(memory)

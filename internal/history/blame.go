@@ -39,8 +39,8 @@ type lines struct {
 	Label   *string    `json:"label"`   // of the first checkpoint of the session that has them and a label
 }
 
-// Blame shows between which checkpoints each line of a file has come, and in which session. What the file was on the host, before a guest has changed
-// it, nobody is blamed for.
+// Blame shows between which checkpoints each line of a file has come, and in which session. What the file was on the host, before a guest
+// has changed it, nobody is blamed for.
 func Blame(ctx context.Context, o BlameOptions) error {
 	now, err := sqlvfs.OpenMoment(o.DB, "")
 	if err != nil {

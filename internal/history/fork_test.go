@@ -65,8 +65,8 @@ func (d *dying) connect(context.Context) (*os.File, error) {
 	return ours, nil
 }
 
-// Where a session has done what it was asked for, but does not answer, or the checkpoint cannot be looked up, the database knows of no fork that
-// is not made, and has no checkpoint that was made for one.
+// Where a session has done what it was asked for, but does not answer, or the checkpoint cannot be looked up, the database knows of no fork
+// that is not made, and has no checkpoint that was made for one.
 func TestForkUnanswered(t *testing.T) {
 	for answer, want := range map[string]error{"": live.ErrUnanswered, "9": sqlvfs.ErrNoCheckpoint} {
 		t.Run(answer, func(t *testing.T) {

@@ -17,8 +17,8 @@ type Span struct {
 	To   *sqlvfs.Checkpoint
 }
 
-// Spans returns those in which something has changed at one of some paths, or below it, the latest first. Paths are as those of [Rewind]; dir is the
-// workspace on the host. What the host has, and no guest has changed, is in no checkpoint.
+// Spans returns those in which something has changed at one of some paths, or below it, the latest first. Paths are as those of [Rewind];
+// dir is the workspace on the host. What the host has, and no guest has changed, is in no checkpoint.
 func Spans(ctx context.Context, db, dir string, paths []string) (list []Span, err error) {
 	later, err := sqlvfs.OpenMoment(db, "")
 	if err != nil {
@@ -61,7 +61,8 @@ func Spans(ctx context.Context, db, dir string, paths []string) (list []Span, er
 	return list, nil
 }
 
-// Ran returns those of all sessions that ran in it, the latest first, as all are. What a session has found when it began to change was there before.
+// Ran returns those of all sessions that ran in it, the latest first, as all are. What a session has found when it began to change was
+// there before.
 func (s *Span) Ran(all []sqlvfs.Session) (list []*sqlvfs.Session) {
 	for i := range all {
 		x := &all[i]
@@ -99,8 +100,8 @@ func (s *Span) changes(earlier, later *sqlvfs.Moment, paths []string) (bool, err
 	return false, err
 }
 
-// changedAt tells whether what a path leads to differs between two moments, or something below it. Of a file that was only read nothing but its access
-// time does.
+// changedAt tells whether what a path leads to differs between two moments, or something below it. Of a file that was only read nothing but
+// its access time does.
 func changedAt(d *sqlvfs.Difference, earlier, later *sqlvfs.Moment, names []string) (bool, error) {
 	was, is := sqlvfs.RootIno, sqlvfs.RootIno
 	for _, name := range names {

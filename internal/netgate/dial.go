@@ -127,8 +127,8 @@ func (g *Gate) dialFirst(ctx context.Context, addresses []netip.Addr, port uint1
 	return nil, failed
 }
 
-// dialled is a connection to the host's side. One that was there at once is a descriptor alone: to make more of it takes a dozen system calls,
-// and the guest has its answer before.
+// dialled is a connection to the host's side. One that was there at once is a descriptor alone: to make more of it takes a dozen system
+// calls, and the guest has its answer before.
 type dialled struct {
 	conn *net.TCPConn // nil: file has it
 	file *os.File     // not known to the poller
