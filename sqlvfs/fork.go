@@ -69,6 +69,27 @@ func forksOf(c *conn) (list []Fork, err error) {
 	return list, c.Done(q)
 }
 
+// ForksBelow returns the paths of the forks that are where they were made, if that is below a directory.
+func (s *Store) ForksBelow(dir string) (paths []string, err error) {
+	if dir, err = filepath.EvalSymlinks(dir); err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	forks, err := s.Forks()
+	for _, f := range forks {
+		at := f.Path
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			at = real
+		}
+		if rel, err := filepath.Rel(dir, at); err == nil && filepath.IsLocal(rel) && f.IsThere() {
+			paths = append(paths, at)
+		}
+	}
+	return paths, err
+}
+
 // NewSecret is what a fork and its parent are to have in common.
 func NewSecret() []byte {
 	secret := make([]byte, database.SecretSize)

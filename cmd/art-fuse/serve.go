@@ -293,7 +293,7 @@ func logf(format string, args ...any) {
 	cli.Fail(prog, fmt.Errorf(format, args...))
 }
 
-// openOverlay opens a database and puts it over a workspace, if one is given. The database and what
+// openOverlay opens a database and puts it over a workspace, if one is given. The database, its parents and forks, and what
 // is to be hidden are left out of that, and what lies beside what is to be shown.
 func openOverlay(db, base, name string, how sqlvfs.Options, session bool, hide, show []string) (*sqlvfs.Store, *fs.Overlay, error) {
 	store, err := openWith(db, how)
@@ -310,7 +310,11 @@ func openOverlay(db, base, name string, how sqlvfs.Options, session bool, hide, 
 			return nil, nil, cli.WithHint(fmt.Errorf("workspace %s: a pull from %s into it was killed half-way", base, db),
 				"let it finish first: art pull -m "+base+" -d "+db)
 		}
-		if opt.Base, err = fs.OpenHost(base, slices.Concat(hide, []string{db}, store.Parents())...); err == nil {
+		forks, err := store.ForksBelow(base)
+		if err == nil {
+			opt.Base, err = fs.OpenHost(base, slices.Concat(hide, []string{db}, store.Parents(), forks)...)
+		}
+		if err == nil {
 			err = opt.Base.ShowOnly(show...)
 		}
 		if err == nil && how.At != "" {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -23,7 +24,11 @@ var errHidden = errors.New("it is hidden from guests")
 func (p *planner) loadHidden() error {
 	workspaces, databases := []string{p.host.dir.Name()}, workspace.Beside(p.database())
 	if p.store != nil {
-		databases = append(databases, p.store.Parents()...)
+		forks, err := p.store.ForksBelow(p.host.dir.Name())
+		if err != nil {
+			return p.opt.reading(err)
+		}
+		databases = slices.Concat(databases, p.store.Parents(), forks)
 		list, err := sqlvfs.Query(p.store, (*sqlvfs.Tx).Workspaces)
 		if err != nil {
 			return p.opt.reading(err)
