@@ -75,11 +75,11 @@ var (
 	// brokenRows are rules of rows p of other tables, with the inode i that they are of, whether they have changed or are new.
 	brokenRows = map[*database.Kept][]broken{
 		database.KeptData: {
-			{"inode %d is no file, but has content", goneInode("ino") + " OR i.ino IS NOT NULL AND (i.mode & 61440)<>32768"},
+			{"inode %d is no file, but has content", goneInode + " OR i.ino IS NOT NULL AND (i.mode & 61440)<>32768"},
 			{"inode %d has content that cannot be", "i.ino IS NOT NULL AND (" + outside("p", "i") + ")"},
 		},
 		database.KeptSymlink: {
-			{"inode %d is no symbolic link, but has a target", goneInode("ino") + " OR i.ino IS NOT NULL AND (i.mode & 61440)<>40960"},
+			{"inode %d is no symbolic link, but has a target", goneInode + " OR i.ino IS NOT NULL AND (i.mode & 61440)<>40960"},
 			{"inode %d has a target of another size", "i.size NOT BETWEEN length(p.target) AND length(CAST(p.target AS BLOB))"},
 		},
 		database.KeptNumber: {{"inode %d is not there, but has an origin", "i.ino IS NULL"}},
@@ -88,16 +88,14 @@ var (
 				OR NOT EXISTS (SELECT 1 FROM main.art_base b WHERE b.id=p.base) OR p.data_limit NOT BETWEEN 0 AND iif((i.mode & 61440)=32768, i.size, 0)`},
 		},
 		database.KeptWhiteout: {{"a whiteout is in inode %d, which is no directory", "i.ino IS NULL OR (i.mode & 61440)<>16384"}},
-		database.KeptXattr:    {{"inode %d is not there, but has an attribute", goneInode("ino")}},
-		database.KeptBirth:    {{"inode %d is not there, but has a time of birth", goneInode("ino")}},
+		database.KeptXattr:    {{"inode %d is not there, but has an attribute", goneInode}},
+		database.KeptBirth:    {{"inode %d is not there, but has a time of birth", goneInode}},
 	}
 	linkWithoutTarget = broken{"symbolic link %d has no target", "(p.mode & 61440)=40960 AND NOT EXISTS (SELECT 1 FROM fs_symlink s WHERE s.ino=h.ino)"}
 )
 
 // goneInode is a condition: that the inode i of a row p is neither there nor in use.
-func goneInode(key string) string {
-	return "i.ino IS NULL AND NOT EXISTS (SELECT 1 FROM main.art_orphan o WHERE o.ino=p." + key + ")"
-}
+const goneInode = "i.ino IS NULL AND NOT EXISTS (SELECT 1 FROM main.art_orphan o WHERE o.ino=p.ino)"
 
 // outside is a condition: that a chunk is beyond the end of a file, or of another length than a file of that size has there.
 func outside(chunk, inode string) string {

@@ -87,12 +87,11 @@ func (k *kept) round(rt *rapid.T) {
 	k.pullAll()
 }
 
-func (k *kept) checkpoint(g *guest) (id int64) {
+func (k *kept) checkpoint(g *guest) {
 	c, err := g.store.Checkpoint(sqlvfs.ByUser, "")
 	must(k.t, err)
 	k.shown[c.ID] = g.portrait()
 	fmt.Fprintf(&k.log, "checkpoint %d\n", c.ID)
-	return c.ID
 }
 
 // pullAll pulls, and makes sure that the host has what the guest has then, and that checkpoints show what they have shown.
