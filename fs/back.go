@@ -109,6 +109,7 @@ func (t *tx) goBack(r *sqlvfs.Restored) *wayBack {
 	for _, n := range append(w.held, w.made...) {
 		w.release(n, 1)
 	}
+	clear(w.made)
 	w.made = w.made[:0]
 	return w
 }

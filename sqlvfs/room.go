@@ -121,29 +121,28 @@ func (w *writer) makeRoom() bool {
 // withoutHistory commits a batch for which there is no room with all of history, at the cost of as many checkpoints as it needs, the oldest
 // first. full is why there is none.
 func (w *writer) withoutHistory(b *batch, full error) error {
-	all, err := checkpointsOf(w.conn)
-	if err != nil {
+	give, err := w.givingWay()
+	if err != nil || len(give) == 0 && w.found {
 		return full
 	}
-	held, err := heldOf(w.conn)
-	if err != nil {
-		return full
-	}
-	n := 0
-	for i := range all {
-		if all[i].givesWay(held) {
-			n++
-		}
-	}
-	if n == 0 && w.found {
-		return full
-	}
-	for some := 1; some < n; some *= 2 {
-		if err := w.attempt(b, some); !isFull(err) {
+	for n := 1; n < len(give); n *= 2 {
+		if err := w.attempt(b, n); !isFull(err) {
 			return err
 		}
 	}
 	return w.attempt(b, math.MaxInt)
+}
+
+// givingWay returns the checkpoints that go where there is no room, the oldest first.
+func (w *writer) givingWay() ([]Checkpoint, error) {
+	all, err := checkpointsOf(w.conn)
+	if err != nil {
+		return nil, err
+	}
+	held, err := heldOf(w.conn)
+	all = slices.DeleteFunc(all, func(c Checkpoint) bool { return !c.givesWay(held) })
+	slices.Reverse(all)
+	return all, err
 }
 
 // givesWay tells whether a checkpoint goes where there is no room. What the user has asked for stays, or the guest could take it away by
@@ -163,11 +162,7 @@ const (
 // dropOldest drops the n oldest checkpoints that give way in a transaction; with more than there are, the one of what the session has found
 // is not made either. Where none is left there is no history, until another is made.
 func (w *writer) dropOldest(n int) error {
-	all, err := checkpointsOf(w.conn)
-	if err != nil {
-		return err
-	}
-	held, err := heldOf(w.conn)
+	give, err := w.givingWay()
 	if err != nil {
 		return err
 	}
@@ -175,27 +170,22 @@ func (w *writer) dropOldest(n int) error {
 	if err != nil {
 		return err
 	}
-	w.dropped = 0
-	for i := len(all) - 1; i >= 0 && n > 0; i-- {
-		if !all[i].givesWay(held) {
-			continue
-		}
-		if err := w.drop(&all[i]); err != nil {
+	some := give[:min(n, len(give))]
+	for i := range some {
+		if err := w.drop(&some[i]); err != nil {
 			return fmt.Errorf("drop checkpoints: %w", err)
 		}
-		if i == 0 {
+		if some[i].ID == w.newest.ID {
 			if err := w.retire(w.newest.ID); err != nil {
 				return err
 			}
 		}
-		all = slices.Delete(all, i, i+1)
-		w.dropped++
-		n--
 	}
 	if w.newest, err = newestCheckpoint(w.conn); err != nil {
 		return err
 	}
-	if n > 0 {
+	w.dropped = int64(len(some))
+	if n > len(give) {
 		if changed && !w.found {
 			w.dropped++ // the one that was to be made
 		}

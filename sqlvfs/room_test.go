@@ -215,6 +215,21 @@ func TestHistoryGivesWayFromTheOldest(t *testing.T) {
 	}
 }
 
+// fillUp writes a file "new" until there is no room for more of it.
+func fillUp(t *testing.T, s *Store) {
+	t.Helper()
+	in, full := create(t, s, "new", syscall.S_IFREG|0o600), false
+	for i := range int64(200) {
+		if full = s.WriteAt(in, random(128<<10), i*128<<10, nil, Now()) != nil; full {
+			break
+		}
+	}
+	put(s, in)
+	if err := s.Sync(); err == nil && !full {
+		t.Error("all fits")
+	}
+}
+
 // What the user has asked for stays on a full disk: no guest can take it away by filling that. What the guest has, and what is made by
 // itself, goes.
 func TestAskedForDoesNotGiveWay(t *testing.T) {
@@ -238,18 +253,7 @@ func TestAskedForDoesNotGiveWay(t *testing.T) {
 	must(t, err)
 	s = openFull(t, path, info.Size()+3<<20, true, Options{Checkpoint: AtSession})
 	must(t, s.BeginSession(1, []string{"fill"}))
-	in := create(t, s, "new", syscall.S_IFREG|0o600)
-	full := false
-	for i := range int64(200) {
-		if err := s.WriteAt(in, random(128<<10), i*128<<10, nil, Now()); err != nil {
-			full = true
-			break
-		}
-	}
-	put(s, in)
-	if err := s.Sync(); err == nil && !full {
-		t.Error("all fits")
-	}
+	fillUp(t, s)
 	remove(t, s, "new")
 	must(t, recovers(s))
 	if s.Dropped() != 4 {
@@ -291,18 +295,7 @@ func TestHistoryOfForksDoesNotGiveWay(t *testing.T) {
 	info, err := os.Stat(path)
 	must(t, err)
 	s = openFull(t, path, info.Size()+3<<20, true, Options{})
-	in := create(t, s, "new", syscall.S_IFREG|0o600)
-	full := false
-	for i := range int64(100) {
-		if err := s.WriteAt(in, random(128<<10), i*128<<10, nil, Now()); err != nil {
-			full = true
-			break
-		}
-	}
-	put(s, in)
-	if err := s.Sync(); err == nil && !full {
-		t.Error("all fits")
-	}
+	fillUp(t, s)
 	_ = s.Close() // what does not fit is lost, and told
 	must(t, checkClean(path))
 	reader, err := Open(path, Options{ReadOnly: true})

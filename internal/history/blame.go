@@ -87,13 +87,13 @@ type blame struct {
 	sessions    []sqlvfs.Session    // the latest first
 	names       []string            // of the path
 
-	moment *sqlvfs.Moment // it has come to
-	file   *object        // then
-	way    []sqlvfs.NameIn
-	text   string   // of the file then
-	of     []int    // for each line of that, the line of the present that it is, or -1
-	whole  []string // the lines of the present
-	came   []*lines // for each of these, where it has come; nil: not known yet
+	moment *sqlvfs.Moment  // it has come to
+	file   *object         // then
+	way    []sqlvfs.NameIn // to it, as far as they are rows
+	text   string          // of the file then
+	of     []int           // for each line of that, the line of the present that it is, or -1
+	whole  []string        // the lines of the present
+	came   []*lines        // for each of these, where it has come; nil: not known yet
 }
 
 // find returns what the path leads to at a moment, and the names on the way to it that are rows.
@@ -212,17 +212,12 @@ func (b *blame) follow(older string, by *lines) {
 
 // at is what is known of a change between a checkpoint and the next one.
 func (b *blame) at(c *sqlvfs.Checkpoint) *lines {
-	l := &lines{From: &c.ID}
+	l := &lines{From: &c.ID, Time: timeOf(b.file.attr.Ctime)}
 	i := slices.IndexFunc(b.checkpoints, func(x sqlvfs.Checkpoint) bool { return x.ID == c.ID })
 	span := Span{From: c}
 	if i > 0 {
 		span.To = &b.checkpoints[i-1]
 		l.To = &span.To.ID
-	}
-	changed := b.file.attr.Ctime
-	if changed.Valid() && changed.Sec >= 0 && changed.Sec < 253402300800 { // the end of the year 9999
-		t := changed.Time()
-		l.Time = &t
 	}
 	ran := span.Ran(b.sessions)
 	j := slices.IndexFunc(ran, func(s *sqlvfs.Session) bool {

@@ -229,7 +229,7 @@ func (r *Record) Why() string {
 
 // NewRecord is a checkpoint for programs.
 func NewRecord(c *sqlvfs.Checkpoint) Record {
-	r := Record{Checkpoint: c.ID, Kind: string(c.Kind)}
+	r := Record{Checkpoint: c.ID, Kind: string(c.Kind), Made: timeOf(c.Made)}
 	if c.Label != "" {
 		r.Label = &c.Label
 	}
@@ -239,11 +239,16 @@ func NewRecord(c *sqlvfs.Checkpoint) Record {
 	if c.Restored != 0 {
 		r.Restored = &c.Restored
 	}
-	if c.Made.Valid() && c.Made.Sec >= 0 && c.Made.Sec < 253402300800 { // the end of the year 9999
-		at := c.Made.Time()
-		r.Made = &at
-	}
 	return r
+}
+
+// timeOf is a time of a database, or nil if it cannot be one: another program may have written it.
+func timeOf(t sqlvfs.Timespec) *time.Time {
+	if !t.Valid() || t.Sec < 0 || t.Sec > 253402300799 { // the end of the year 9999
+		return nil
+	}
+	at := t.Time()
+	return &at
 }
 
 func (o *Options) tell(c sqlvfs.Checkpoint, format string, args ...any) error {
