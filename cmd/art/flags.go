@@ -30,7 +30,7 @@ func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Opt
 		"interactive": &o.Interactive, "network": &o.Network, "learn": &o.Learn, "publish": &o.Publish, "path": &o.Path, "env": &o.Env, "preset": &o.Preset, "see": &o.See,
 		"hide": &o.Hide, "allow": &o.Allow, "end": &o.End, "notify": &notify, "systemd": &systemd, "time": duration(&o.Time), "quiet": &o.Quiet, "background": &o.Background,
 		"detach-keys": &keys,
-		"trace":       &traced, "trace-log": &trace.Log, "trace-syscalls": &trace.Syscalls, "trace-format": &trace.Format,
+		"events":      &o.Events, "trace": &traced, "trace-log": &trace.Log, "trace-syscalls": &trace.Syscalls, "trace-format": &trace.Format,
 	}
 	maps.Copy(variables, more)
 	line, err := c.Parse(args, variables)
@@ -111,13 +111,13 @@ func runSession(c *flags.Command, args []string) (int, error) {
 	switch {
 	case isSession:
 	case o.Background:
-		id, code, err := sandbox.StartBackground(os.Args[1:])
+		id, code, err := sandbox.StartBackground(o, os.Args[1:])
 		if id != "" {
 			fmt.Println(id)
 		}
 		return code, err
 	case sandbox.CanDetach(o):
-		id, code, err := sandbox.RunForeground(os.Args[1:])
+		id, code, err := sandbox.RunForeground(o, os.Args[1:])
 		if id != "" {
 			tellLeft(id)
 		}

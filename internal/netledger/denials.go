@@ -24,6 +24,10 @@ type denials struct {
 	told    time.Time            // when these were last
 }
 
+// OnDenied has something called with what is denied to a program for the first time, before art-net is started. It must not block, nor call
+// the ledger.
+func (l *Ledger) OnDenied(told func(*control.Flow)) { l.told = told }
+
 // denial is something that was denied, as often as that was.
 type denial struct {
 	control.Flow

@@ -38,6 +38,7 @@ type Ledger struct {
 	noted func(number uint64)
 	save  func([]control.Flow) error // nil: it is not kept
 	asked func(control.Asking)
+	told  func(*control.Flow) // of denials
 
 	read   []byte // of a frame that has not come in full, in memory that is used for all of them; of Write
 	broken bool   // what comes makes no sense; of Write
@@ -68,7 +69,7 @@ type Ledger struct {
 func New(owner func(*control.NetEvent) (int, []string), noted func(uint64), save func([]control.Flow) error) *Ledger {
 	return &Ledger{
 		owner: owner, noted: noted, save: save,
-		open: map[uint64]*control.Flow{}, saved: map[uint64]bool{}, denials: denials{of: map[string][]*denial{}}, asks: newAsks(), asked: func(control.Asking) {}, followers: map[chan []control.Flow]struct{}{},
+		open: map[uint64]*control.Flow{}, saved: map[uint64]bool{}, denials: denials{of: map[string][]*denial{}}, asks: newAsks(), asked: func(control.Asking) {}, told: func(*control.Flow) {}, followers: map[chan []control.Flow]struct{}{},
 	}
 }
 
@@ -210,6 +211,7 @@ func (l *Ledger) deny(e *control.NetEvent) {
 		l.last++
 		d.Number = l.last
 		l.put(&d.Flow)
+		l.told(&f)
 	case d.kept && !d.counted:
 		d.counted = true
 		l.denials.counted = append(l.denials.counted, d)

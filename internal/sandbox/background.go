@@ -50,14 +50,18 @@ type size struct{ Cols, Rows int }
 
 // StartBackground starts the process of a session with the arguments of this one, and returns its id when its command runs.
 // Otherwise it returns the exit code of what has failed, and has said why.
-func StartBackground(args []string) (id string, code int, err error) {
+func StartBackground(o *Options, args []string) (id string, code int, err error) {
 	ours, theirs, err := libexec.Socketpair()
 	if err != nil {
 		return "", cli.ExitArt, err
 	}
 	defer ours.Close()
+	told, err := o.passEvents()
+	if err != nil {
+		return "", cli.ExitArt, err
+	}
 	cmd := &exec.Cmd{
-		Path: "/proc/self/exe", Args: append([]string{Background}, args...), Stderr: os.Stderr, ExtraFiles: []*os.File{theirs},
+		Path: "/proc/self/exe", Args: append([]string{Background}, args...), Stderr: os.Stderr, ExtraFiles: append([]*os.File{theirs}, told...),
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	err = cmd.Start()

@@ -31,7 +31,7 @@ func (o *request) runBare() error {
 		given bool
 	}{
 		{"--db", o.Database != ""}, {"--home", o.Home != ""}, {"--network", o.Network != ""}, {"--path", o.Path != ""},
-		{"--hide", o.Hide != nil}, {"--see", o.See != nil}, {"--allow", o.Allow != nil}, {"--trace", o.Trace != nil},
+		{"--hide", o.Hide != nil}, {"--see", o.See != nil}, {"--allow", o.Allow != nil}, {"--trace", o.Trace != nil}, {"--events", o.Events != ""},
 		{"--name", o.Name != ""}, {"--adopt", o.Adopt},
 	} {
 		if flag.given {

@@ -67,15 +67,24 @@ func CanDetach(o *Options) bool {
 
 // RunForeground runs a session with the arguments of this process in another one, and returns its exit code, or its id if it was
 // detached.
-func RunForeground(args []string) (detached string, code int, err error) {
+func RunForeground(o *Options, args []string) (detached string, code int, err error) {
 	ours, theirs, err := libexec.Socketpair()
 	if err != nil {
 		return "", cli.ExitArt, err
 	}
 	defer ours.Close()
+	passed := []uintptr{0, 1, 2, theirs.Fd()}
+	told, err := o.passEvents()
+	if err != nil {
+		return "", cli.ExitArt, err
+	}
+	for _, f := range told {
+		defer f.Close()
+		passed = append(passed, f.Fd())
+	}
 	// Not by os.StartProcess, which makes a process first to find out what the kernel has (checkPidfdOnce in package os).
 	pid, err := syscall.ForkExec("/proc/self/exe", append([]string{Foreground}, args...),
-		&syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2, theirs.Fd()}})
+		&syscall.ProcAttr{Env: os.Environ(), Files: passed})
 	theirs.Close()
 	if err != nil {
 		return "", cli.ExitArt, fmt.Errorf("start the process of the session: %w", cli.Reason(err))

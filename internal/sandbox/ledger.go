@@ -49,6 +49,7 @@ func (s *session) beginLedger(orders *os.File) error {
 	s.registry.mu.Lock()
 	defer s.registry.mu.Unlock()
 	n.ledger = netledger.New(n.owners.Find, noted, save)
+	n.ledger.OnDenied(s.nameDenied)
 	s.registry.ledger = n.ledger
 	if s.net == nil { // only ports are published
 		return nil

@@ -175,6 +175,7 @@ func (s *session) letGo(pid int) error {
 	if s.begun != nil {
 		s.begun()
 	}
+	s.tellBegun()
 	err := control.Send(s.link, -1, control.Message{Kind: control.Go})
 	if s.background == nil {
 		s.register(shortest)

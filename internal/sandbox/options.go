@@ -65,6 +65,8 @@ type Options struct {
 	Systemd string
 	// Quiet leaves the banner and the closing words out.
 	Quiet bool
+	// Events is where what happens is told ([events.Open]); "" is nowhere.
+	Events string
 	// Trace, if set, asks for a trace of the payload's system calls.
 	Trace *Trace
 	// Background leaves the session to itself once its command runs: this process is that of the session (StartBackground).

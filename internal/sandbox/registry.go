@@ -54,12 +54,8 @@ func (s *session) register(after time.Duration) {
 		return
 	}
 	r.listening = make(chan struct{})
-	pid := os.Getpid()
-	if s.attended() {
-		pid = os.Getppid() // which signals are for
-	}
 	r.info = control.SessionInfo{
-		PID: pid, Workspace: s.plan.Workspace, Database: s.plan.Database, Command: logged(s.payload.Command),
+		PID: s.pid(), Workspace: s.plan.Workspace, Database: s.plan.Database, Command: logged(s.payload.Command),
 		Started: time.Now(), Terminal: s.streams.OnTerminal(),
 	}
 	r.timer = time.AfterFunc(after, func() {
@@ -75,6 +71,14 @@ func (s *session) register(after time.Duration) {
 		r.info.ID = r.server.ID
 		r.mu.Unlock()
 	})
+}
+
+// pid is the process that signals for the session are for.
+func (s *session) pid() int {
+	if s.attended() {
+		return os.Getppid()
+	}
+	return os.Getpid()
 }
 
 // unregister tells who waits how the session ended, and that it is none any more.

@@ -12,6 +12,7 @@ import (
 	"github.com/riverlytech/art/internal/cgroup"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/events"
 	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/notify"
 	"github.com/riverlytech/art/internal/processes"
@@ -47,7 +48,8 @@ type session struct {
 	network  network // that of a guest that reaches names alone
 	ports    ports   // of the guest's that are reached on the host
 
-	background *background // what it is in the background; nil in the foreground
+	events     *events.Stream // what happens; nil: nobody is told
+	background *background    // what it is in the background; nil in the foreground
 	notifier   *notify.Notifier
 	caller     *caller // who has started it in the foreground, on a terminal that it may leave; or nil
 
@@ -116,6 +118,10 @@ func Run(options *Options) (code int, err error) {
 	if err != nil {
 		return cli.ExitArt, err
 	}
+	told, err := openEvents(o)
+	if err != nil {
+		return cli.ExitArt, err
+	}
 	s, err := newSession(o.Interactive && !o.Background, [3]*os.File{os.Stdin, os.Stdout, os.Stderr}, tracing)
 	switch {
 	case err != nil:
@@ -141,6 +147,7 @@ func Run(options *Options) (code int, err error) {
 	defer s.closeIDs()
 	s.trace(tracing)
 	s.notifyUser()
+	s.tellEvents(told)
 	if !o.Quiet {
 		banner(o, s.prepared, s.streams.OnTerminal())
 	}
@@ -228,6 +235,7 @@ func (s *session) run(refusal error) (code int, err error) {
 		s.background.tellEnd(code, s.reason, err) // who is told of the end finds it in the log
 		s.unregister(code, err)
 		s.notifyEnd(code)
+		s.endEvents(code, err)
 	}()
 	defer s.streams.Terminal.Restore()
 	defer s.endGroup()

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/events"
 	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/stage"
@@ -51,7 +52,7 @@ func openTrace(o *request) (*tracing, error) {
 	}
 	tr := &tracing{log: os.Stderr, filter: seccomp.Marshal(program)}
 	if t.Log != "" {
-		if tr.log, err = openLog(t.Log, o.Workspace); err != nil {
+		if tr.log, err = openLog(t.Log, o.Workspace, unix.O_TRUNC|unix.O_APPEND); err != nil {
 			return nil, fmt.Errorf("open the trace's log %s: %w", t.Log, cli.Reason(err))
 		}
 	}
@@ -61,10 +62,9 @@ func openTrace(o *request) (*tracing, error) {
 	return tr, nil
 }
 
-// openLog opens a trace's log, empty. In the workspace no symbolic link is followed: a guest may have made it, and what
+// openLog opens a log for writing, with more flags, as a trace's and that of events. In the workspace no symbolic link is followed: a guest may have made it, and what
 // it leads to would be overwritten.
-func openLog(log, workspace string) (*os.File, error) {
-	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND
+func openLog(log, workspace string, flags int) (*os.File, error) {
 	path, err := filepath.Abs(log)
 	if err != nil {
 		return nil, err
@@ -81,20 +81,24 @@ func openLog(log, workspace string) (*os.File, error) {
 	case paths.Within(path, named):
 		return nil, unix.ELOOP
 	}
-	fd, err := hostfs.OpenAt(unix.AT_FDCWD, path, flags, rules)
+	fd, err := hostfs.OpenAt(unix.AT_FDCWD, path, unix.O_WRONLY|unix.O_CREAT|flags, rules)
 	if err != nil {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), log), nil
 }
 
-// hidden are the paths to hide from the guest: those asked for, and the log of a
-// trace, which is not the guest's to see or to change.
+// hidden are the paths to hide from the guest: those asked for, and the logs of a
+// trace and of events, which are not the guest's to see or to change.
 func (o *request) hidden() []string {
-	if o.Trace == nil || o.Trace.Log == "" {
-		return o.Hide
+	hide := slices.Clip(o.Hide)
+	if o.Trace != nil && o.Trace.Log != "" {
+		hide = append(hide, o.Trace.Log)
 	}
-	return append(slices.Clip(o.Hide), o.Trace.Log)
+	if path := events.File(o.Events); path != "" {
+		hide = append(hide, path)
+	}
+	return hide
 }
 
 // trace puts art-trace before bubblewrap. The filter that selects the calls is the

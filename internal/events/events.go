@@ -1,0 +1,70 @@
+// Package events tells another program what happens in a session while it happens: JSON, an object a line.
+//
+//	events.go  what there is to tell, and the keys of each
+//	stream.go  how it is told without anybody waiting for who reads it
+//	target.go  where to
+//
+// Each object has the keys of [Header]. A reader ignores kinds and keys that it does not know: they may come without a new version.
+package events
+
+import "time"
+
+// Version is of the form of events. It grows when a key changes its meaning or goes.
+const Version = 1
+
+// Kind says what has happened.
+type Kind string
+
+// The kinds, and what an event of each is.
+const (
+	SessionBegan Kind = "session.start" // Session
+	SessionEnded Kind = "session.end"   // End
+	Lost         Kind = "lost"          // Missing
+	Denied       Kind = "denied"        // Denial
+)
+
+// Header is what all events have.
+type Header struct {
+	Version int    `json:"v"`
+	Number  uint64 `json:"n"`       // from 1 in each session; a number that is missing was lost
+	Session string `json:"session"` // 16 hexadecimal digits, of no other session
+	Time    string `json:"time"`    // UTC, as RFC 3339 has it, with nanoseconds
+	Kind    Kind   `json:"event"`
+}
+
+// Session is what has begun: its command runs.
+type Session struct {
+	PID       int      `json:"pid"` // of the session, as "art ps" has it
+	Workspace string   `json:"workspace"`
+	Database  *string  `json:"database"` // null in direct mode
+	Command   []string `json:"command"`
+}
+
+// End is how a session has ended.
+type End struct {
+	Code int    `json:"exit_code"`
+	Why  string `json:"why,omitempty"` // where it was not its command that has ended it
+}
+
+// Missing says how many events were lost before this one.
+type Missing struct {
+	Count uint64 `json:"count"`
+}
+
+// Denial is something that the guest was denied: a system call, where Call is set, or a name or an address on the network. It is told for the
+// first time for each program.
+type Denial struct {
+	Call    string   `json:"call,omitempty"`
+	Name    string   `json:"name,omitempty"`
+	Port    int      `json:"port,omitempty"`
+	Network string   `json:"protocol,omitempty"` // tcp or udp
+	Why     string   `json:"why,omitempty"`
+	Allow   string   `json:"allow,omitempty"` // what would permit it: of a call --allow, of a name --network
+	PID     int      `json:"pid,omitempty"`
+	Program string   `json:"program,omitempty"` // what a process that made a call calls itself
+	Command []string `json:"command,omitempty"`
+}
+
+const timeForm = "2006-01-02T15:04:05.000000000Z"
+
+func stamp(t time.Time) string { return t.UTC().Format(timeForm) }

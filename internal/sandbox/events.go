@@ -1,0 +1,94 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/events"
+	"github.com/riverlytech/art/internal/netrule"
+	"github.com/riverlytech/art/internal/seccomp"
+)
+
+// What happens in a session, told to another program (--events).
+
+// eventsFD is where the process of a session has a descriptor of the user's for events, whichever that was.
+const eventsFD = starterFD + 1
+
+// passEvents returns what a process of a session is to have as eventsFD, if its events go to a descriptor: nothing, or one file.
+func (o *Options) passEvents() ([]*os.File, error) {
+	if _, is := events.Descriptor(o.Events); !is {
+		return nil, nil
+	}
+	f, err := events.Open(o.Events, nil)
+	if err != nil {
+		return nil, err
+	}
+	return []*os.File{f}, nil
+}
+
+// openEvents opens where events go, if they are asked for, before the session's view is made: as [openTrace] does.
+func openEvents(o *request) (*os.File, error) {
+	target := o.Events
+	switch _, is := events.Descriptor(target); {
+	case target == "":
+		return nil, nil
+	case is && (o.Background || o.Attended):
+		target = fmt.Sprint(eventsFD)
+	}
+	return events.Open(target, func(path string) (*os.File, error) { return openLog(path, o.Workspace, unix.O_APPEND) })
+}
+
+// tellEvents begins to tell of what happens.
+func (s *session) tellEvents(to *os.File) {
+	if to == nil {
+		return
+	}
+	s.events = events.New(to, func(text string) {
+		if !s.quiet {
+			fmt.Fprintf(os.Stderr, "art: %s\n", text)
+		}
+	})
+	notify := s.refusals.notify
+	s.refusals.notify = func(call, program string) {
+		if notify != nil {
+			notify(call, program)
+		}
+		s.events.Tell(events.Denied, events.Denial{Call: call, Program: program, Allow: seccomp.Option(call)})
+	}
+}
+
+// tellBegun tells that the command runs.
+func (s *session) tellBegun() {
+	what := events.Session{PID: s.pid(), Workspace: s.plan.Workspace, Command: s.payload.Command}
+	if s.plan.Database != "" {
+		what.Database = &s.plan.Database
+	}
+	s.events.Tell(events.SessionBegan, what)
+}
+
+// endEvents tells of the end of the session, and lets the reader go.
+func (s *session) endEvents(code int, err error) {
+	end := events.End{Code: code, Why: s.reason}
+	if err != nil && end.Why == "" {
+		end.Why = err.Error()
+	}
+	s.events.Tell(events.SessionEnded, end)
+	if lost := s.events.End(); lost > 0 && !s.quiet {
+		cli.Fail("art", cli.WithHint(fmt.Errorf("tell events: %d were lost: %w", lost, errSlowReader), "what reads them has to read faster, or to the end"))
+	}
+	s.events = nil
+}
+
+var errSlowReader = errors.New("who reads them has gone, or reads too slowly")
+
+// nameDenied tells of something that is refused on the network.
+func (s *session) nameDenied(f *control.Flow) {
+	s.events.TellAt(f.Began, events.Denied, events.Denial{
+		Name: netrule.Shown(f.What), Port: f.Port, Network: f.Protocol, Why: f.Why, Allow: f.Allow, PID: f.PID, Command: f.Command,
+	})
+}
