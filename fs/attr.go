@@ -72,7 +72,7 @@ func (t *tx) setAttr(c Caller, in *sqlvfs.Inode, set SetAttr) error {
 		a.Mtime = *set.Mtime
 	}
 	in.Change(sqlvfs.Now())
-	t.db.Dirty(in)
+	t.db.ChangedAttributes(in)
 	return nil
 }
 

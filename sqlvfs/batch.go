@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -27,6 +28,10 @@ type batch struct {
 	merges     bool                 // it takes over what a fork has:
 	fills      []fill               // content that is taken from there
 	checkpoint *newCheckpoint       // to be made of what the batch leaves; nil: none
+	noted      []*noted             // what processes have done
+	session    int64                // that has these:
+	processes  map[int64]*Process   // that were added; nil: none
+	ends       map[int64]end        // of others; nil: none
 	numbers    map[uint64]Ino       // shown numbers of inodes with an origin, for FindNumber
 	bytes      int                  // of content and names that came in, for the bound on memory
 	patched    int                  // of these, in patches
@@ -84,7 +89,8 @@ func newBatch(seq uint64) *batch {
 }
 
 func (b *batch) empty() bool {
-	return !b.changes() && len(b.workspaces) == 0 && b.holds == nil && b.journal == nil && len(b.places)+len(b.releases) == 0 && b.checkpoint == nil
+	return !b.changes() && len(b.workspaces) == 0 && b.holds == nil && b.journal == nil && len(b.places)+len(b.releases) == 0 && b.checkpoint == nil &&
+		len(b.processes)+len(b.ends) == 0
 }
 
 // changes tells whether anything of the tree is changed.
@@ -92,7 +98,7 @@ func (b *batch) changes() bool { return len(b.inodes)+len(b.baselines)+len(b.pul
 
 // size is the number of rows that the batch may write, for deciding when to commit.
 func (b *batch) size() int {
-	return len(b.inodes) + len(b.dentries) + len(b.whiteouts) + len(b.xattrs) + len(b.chunks) + len(b.baselines)
+	return len(b.inodes) + len(b.dentries) + len(b.whiteouts) + len(b.xattrs) + len(b.chunks) + len(b.baselines) + len(b.noted)
 }
 
 // touch notes that the next transaction is about this inode, and keeps it in memory until then.
@@ -128,6 +134,9 @@ func (tx *Tx) take() *batch {
 	b := tx.gather
 	tx.gather, tx.inflight = newBatch(b.seq+1), b
 	tx.changed = tx.changed || b.changes()
+	tx.processes.take(b)
+	b.session = tx.session.id
+	b.noted = slices.DeleteFunc(b.noted, func(n *noted) bool { return n.in != nil && n.in.dead && n.in.tables == 0 })
 	b.rows = make([]inodeRow, 0, len(b.inodes))
 	for in, what := range b.inodes {
 		if in.dead && in.tables == 0 {
@@ -170,6 +179,11 @@ func (tx *Tx) expectRows(in *Inode) {
 // nobody else holds may leave memory.
 func (tx *Tx) release(b *batch) {
 	tx.committed = b.seq
+	for _, n := range b.noted {
+		if n.in != nil && n.in.noted == n {
+			n.in.noted = nil
+		}
+	}
 	for in := range b.cuts {
 		in.renew() // what was read of its rows before has those that were cut off
 	}
@@ -235,6 +249,9 @@ func (tx *Tx) merge(old *batch) {
 	g.workspaces = over(old.workspaces, g.workspaces)
 	g.pulled = over(old.pulled, g.pulled)
 	g.numbers = over(old.numbers, g.numbers)
+	g.processes = over(old.processes, g.processes)
+	g.ends = over(old.ends, g.ends)
+	g.noted = append(old.noted, g.noted...)
 	g.holds = append(old.holds, g.holds...)
 	g.places = append(old.places, g.places...)
 	g.releases = append(old.releases, g.releases...)

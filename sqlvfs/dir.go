@@ -71,6 +71,7 @@ func (tx *Tx) Link(dir *Inode, name string, in *Inode) error {
 	tx.gather.dentries.put(key, in.Ino, there || tx.inflight != nil && has(tx.inflight.dentries, key))
 	tx.gather.bytes += len(name)
 	dir.children[name] = child{in.Ino, in.Number(), in.Attr.Mode}
+	tx.noteNamed(in, dir, name)
 	return nil
 }
 
@@ -79,11 +80,13 @@ func (tx *Tx) Unlink(dir *Inode, name string) error {
 	if err := tx.loadDir(dir); err != nil {
 		return err
 	}
-	if _, ok := dir.children[name]; !ok {
+	was, ok := dir.children[name]
+	if !ok {
 		return syscall.ENOENT
 	}
 	delete(dir.children, name)
 	tx.touch(dir, 0)
+	tx.noteRemoved(was.ino, dir, name)
 	tx.gather.dentries.remove(nameKey{dir, name})
 	tx.gather.bytes += len(name)
 	return nil
@@ -106,6 +109,9 @@ func (tx *Tx) SetWhiteout(dir *Inode, name string) error {
 	tx.gather.bytes += len(name)
 	tx.session.deleted++
 	dir.whiteout[name] = true
+	if tx.unlinked != (nameKey{dir, name}) { // else that has been noted
+		tx.noteRemoved(0, dir, name)
+	}
 	return nil
 }
 

@@ -60,6 +60,7 @@ type Inode struct {
 
 	*loaded                  // never nil; see hold
 	chunks  map[int64]*chunk // content that is not committed yet, by chunk index
+	noted   *noted           // what processes have done to it since the last batch; nil: nothing is known
 	changed uint64           // the newest batch that mentions it: it stays in memory until that is committed
 	version uint64           // changes when content that is stored, or the origin's, is no longer the file's
 	born    int64            // when it was made, in nanoseconds since 1970; see Birth
@@ -221,6 +222,8 @@ func (tx *Tx) New(attr Attr) (*Inode, error) {
 	}
 	tx.live[in.Ino] = in
 	tx.touch(in, dirtyRow)
+	tx.made = in
+	tx.note(in, Made)
 	return in, nil
 }
 
@@ -234,6 +237,7 @@ func (tx *Tx) SetOrigin(in *Inode, o *Origin) {
 	tx.touch(in, dirtyRow|dirtyOrigin)
 	tx.noteObject(in.Ino, o)
 	if o != nil {
+		tx.copiedUp(in)
 		if tx.gather.numbers == nil {
 			tx.gather.numbers = map[uint64]Ino{}
 		}

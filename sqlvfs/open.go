@@ -342,6 +342,9 @@ func (tx *Tx) start() (err error) {
 		}
 		tx.nextIno = top + 1
 		tx.session = session{started: Now(), firstIno: tx.nextIno}
+		if err := tx.processes.start(tx.meta); err != nil {
+			return err
+		}
 	}
 	tx.root = &Inode{Ino: RootIno, loaded: &nothing}
 	if err := tx.load(tx.root); errors.Is(err, ErrNotExist) {

@@ -40,6 +40,11 @@ type Tx struct {
 	ceiling   int   // of that, after what the disk has refused
 	dropped   int64 // checkpoints that were dropped for want of room
 
+	by       int64   // whose changes the step makes; 0: nobody's. See By
+	mapped   What    // with it, ByMapping or 0
+	made     *Inode  // the last that the step has made; nil: none
+	unlinked nameKey // the last name that it has removed
+
 	released map[Ino]bool // see Release
 
 	objects   map[object]Ino // see FindObject; nil: not known
@@ -71,6 +76,7 @@ type fixed struct {
 	backs       atomic.Uint64 // how often the tree has gone back, or was about to
 	done        *sync.Cond    // a batch was committed, or has failed
 	kick        chan struct{} // there is something to do for the writer
+	processes   processes     // of the guest, that are not committed
 }
 
 // View runs a step that adds nothing to the tree, and returns its error: [Tx.New], [Tx.Link] and [Tx.SetWhiteout] fail in
@@ -78,6 +84,7 @@ type fixed struct {
 func (s *Store) View(step func(*Tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.tx.newStep()
 	return step(&s.tx)
 }
 
@@ -86,6 +93,7 @@ var errViewing = errors.New("a step of View adds to the tree")
 
 // run runs a step that changes the tree.
 func (tx *Tx) run(step func(*Tx) error) error {
+	tx.newStep()
 	tx.changing = true
 	defer func() { tx.changing = false }()
 	return step(tx)

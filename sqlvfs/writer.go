@@ -182,6 +182,8 @@ func (s *Store) nextCommit() time.Duration {
 	switch {
 	case b.sync || s.tx.closing || s.tx.enough():
 		return 0
+	case b.empty() && s.processes.waiting():
+		return max(0, s.linger-time.Since(s.writer.latest))
 	case b.empty() && time.Since(s.writer.latest) < s.linger:
 		// Whoever writes goes on to: to wake this goroutine for each batch takes as long as to gather a small one.
 		return s.linger
@@ -391,6 +393,7 @@ type writer struct {
 	pageSize      int               // of the database, in bytes
 	latest        time.Time         // when something was committed. GUARDED_BY(Store.mu)
 	maintained    bool              // nothing was since the last maintenance, or ever. GUARDED_BY(Store.mu)
+	quiet         quiet             // processes
 	functions     bool              // the connection has those of conditions
 	blob          *sqlite3.Blob     // a row that is being patched; nil: none
 }

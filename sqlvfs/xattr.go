@@ -74,6 +74,9 @@ func (tx *Tx) SetXattr(in *Inode, name string, value []byte) error {
 		in.hold().xattrs = map[string][]byte{}
 	}
 	in.xattrs[name] = value
+	if in != tx.made {
+		tx.note(in, Attributes)
+	}
 	return nil
 }
 
@@ -87,6 +90,7 @@ func (tx *Tx) RemoveXattr(in *Inode, name string) error {
 		tx.touch(in, 0)
 		tx.gather.xattrs.remove(xattrKey{in, name})
 		tx.gather.bytes += len(name)
+		tx.note(in, Attributes)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ const (
 	// ApplicationID Marks a database as art's in SQLite's header ("art1" in ASCII).
 	ApplicationID = 0x61727431
 	// SchemaVersion is the newest layout of the art_ tables, kept in SQLite's user_version.
-	SchemaVersion = 9
+	SchemaVersion = 10
 	// FormatVersion is the version of the Agent Filesystem format that is written.
 	FormatVersion = "0.4"
 

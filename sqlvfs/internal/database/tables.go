@@ -141,8 +141,8 @@ CREATE TABLE art_baseline (
 	PRIMARY KEY (tree, path)) WITHOUT ROWID;
 `
 
-// Migrations[v] brings layout v to layout v+1. With layouts 8 and 9 came the tables of [WhenNeeded].
-var Migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables, 4: birthTable + UnknownBirths, 5: historyTables, 6: agreedTables, 7: "", 8: ""}
+// Migrations[v] brings layout v to layout v+1. With layouts 8 to 10 came the tables of [WhenNeeded].
+var Migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables, 4: birthTable + UnknownBirths, 5: historyTables, 6: agreedTables, 7: "", 8: "", 9: ""}
 
 // layout4Tables came with layout 4.
 const layout4Tables = workspaceTable + sessionTable + journalTable + versionColumns
@@ -396,6 +396,29 @@ var WhenNeeded = map[string]string{
 	received INTEGER NOT NULL,
 	times INTEGER NOT NULL,
 	UNIQUE (session, number))`,
+	"art_process": `CREATE TABLE art_process (
+	id INTEGER PRIMARY KEY,
+	session INTEGER NOT NULL,
+	parent INTEGER,
+	pid INTEGER,
+	argv BLOB NOT NULL,
+	cut INTEGER NOT NULL,
+	dir BLOB,
+	started INTEGER NOT NULL,
+	started_nsec INTEGER NOT NULL,
+	ended INTEGER,
+	ended_nsec INTEGER,
+	exit_code INTEGER)`,
+	"art_change": `CREATE TABLE art_change (
+	ino INTEGER NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	process INTEGER NOT NULL,
+	parent_ino INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	what INTEGER NOT NULL,
+	first INTEGER NOT NULL,
+	last INTEGER NOT NULL,
+	PRIMARY KEY (ino, checkpoint, process, parent_ino, name)) WITHOUT ROWID`,
 }
 
 // Has tells whether a database has a table of [WhenNeeded].

@@ -1,0 +1,190 @@
+package sqlvfs
+
+import "github.com/riverlytech/art/sqlvfs/internal/database"
+
+// What is what a process has done to an inode: one or several of these.
+type What uint8
+
+// Kinds of changes.
+const (
+	Made       What = 1 << iota // it is a new inode
+	Written                     // content, or its length
+	Attributes                  // mode, owner, times that were set, extended attributes
+	Named                       // it has got a name
+	Removed                     // it has lost one
+	ByMapping                   // some of what was written came from pages that were mapped: it is likely whose, not certain
+	allKinds   = 1<<iota - 1
+)
+
+// noted is what processes have done to an inode since the last batch.
+type noted struct {
+	in    *Inode // nil: it was not in memory
+	ino   Ino    // 0: an object of the host that has no row
+	seq   uint64 // the batch
+	notes []note
+	room  [1]note // most have no more
+}
+
+// note is what a process has done to an inode, or to a name of one: it becomes a row of art_change.
+type note struct {
+	process     int64
+	dir         Ino // 0: not of a name
+	name        string
+	what        What
+	first, last int64 // nanoseconds since 1970
+}
+
+// By says whose changes the step makes from now on: those of a process that [Store.AddProcess] has numbered, or nobody's, which is 0, and
+// what every step begins with. mapped says that its content comes from mapped pages.
+func (tx *Tx) By(process int64, mapped bool) {
+	tx.by, tx.mapped = process, 0
+	if mapped {
+		tx.mapped = ByMapping
+	}
+}
+
+// newStep forgets whose the changes of the last step were.
+func (tx *Tx) newStep() { tx.by, tx.mapped, tx.made, tx.unlinked = 0, 0, nil, nameKey{} }
+
+// ChangedAttributes is [Tx.Dirty] for attributes that somebody has set, which are not those that follow from other changes.
+func (tx *Tx) ChangedAttributes(in *Inode) {
+	tx.Dirty(in)
+	tx.note(in, Attributes)
+}
+
+// note notes what the step's process does to an inode. The step touches the inode, too.
+func (tx *Tx) note(in *Inode, what What) {
+	if tx.by == 0 {
+		return
+	}
+	if what == Written {
+		what |= tx.mapped
+	}
+	now := tx.nanoseconds()
+	n := tx.notesOf(in)
+	for i := range n.notes {
+		if o := &n.notes[i]; o.process == tx.by && o.what&Removed == 0 {
+			o.what |= what
+			o.last = now
+			return
+		}
+	}
+	n.notes = append(n.notes, note{process: tx.by, what: what, first: now, last: now})
+}
+
+// noteNamed notes that an inode has got a name.
+func (tx *Tx) noteNamed(in *Inode, dir *Inode, name string) {
+	if tx.by == 0 || in == tx.made && in.Origin != nil { // it was copied up: nothing has changed
+		return
+	}
+	now := tx.nanoseconds()
+	n := tx.notesOf(in)
+	for i := range n.notes {
+		if o := &n.notes[i]; o.process == tx.by && (o.dir == dir.Ino && o.name == name || o.dir == 0) {
+			o.dir, o.name, o.what, o.last = dir.Ino, name, o.what|Named, now
+			return
+		}
+	}
+	n.notes = append(n.notes, note{tx.by, dir.Ino, name, Named, now, now})
+}
+
+// noteRemoved notes that an inode has lost a name. One that it got in the same batch was none: nobody has seen it there.
+func (tx *Tx) noteRemoved(ino Ino, dir *Inode, name string) {
+	tx.unlinked = nameKey{dir, name}
+	in := tx.live[ino]
+	if in != nil && in.noted != nil && in.noted.seq == tx.gather.seq {
+		for i := range in.noted.notes {
+			if o := &in.noted.notes[i]; o.dir == dir.Ino && o.name == name && o.what&Removed == 0 {
+				o.dir, o.name = 0, ""
+				o.what &^= Named
+				return
+			}
+		}
+	}
+	if tx.by == 0 {
+		return
+	}
+	now := tx.nanoseconds()
+	n := &noted{ino: ino}
+	if in != nil {
+		n = tx.notesOf(in)
+	} else {
+		tx.gather.noted = append(tx.gather.noted, n)
+	}
+	n.notes = append(n.notes, note{tx.by, dir.Ino, name, Removed, now, now})
+}
+
+// notesOf returns what is noted of an inode in the batch that gathers.
+func (tx *Tx) notesOf(in *Inode) *noted {
+	if in.noted == nil || in.noted.seq != tx.gather.seq {
+		n := &noted{in: in, ino: in.Ino, seq: tx.gather.seq}
+		n.notes = n.room[:0]
+		in.noted = n
+		tx.gather.noted = append(tx.gather.noted, n)
+	}
+	return in.noted
+}
+
+// copiedUp forgets that an inode was made in the step: it has come to stand for an object of the host.
+func (tx *Tx) copiedUp(in *Inode) {
+	if in == tx.made && in.noted != nil {
+		in.noted.notes = in.noted.notes[:0]
+	}
+}
+
+func (tx *Tx) nanoseconds() int64 { return nanoseconds(Now()) }
+
+func nanoseconds(t Timespec) int64 { return t.Sec*1e9 + int64(t.Nsec) }
+
+// qPutChange adds to what is known of a process, an inode and a name in the time between two checkpoints.
+const qPutChange = `INSERT INTO main.art_change (ino, checkpoint, process, parent_ino, name, what, first, last) VALUES (?,?,?,?,?,?,?,?)
+	ON CONFLICT (ino, checkpoint, process, parent_ino, name) DO UPDATE SET what=what|excluded.what, last=max(last, excluded.last)`
+
+// putNotes writes down what processes have done, since the newest checkpoint. Of a process that is not in the log, nothing is.
+func (w *writer) putNotes(b *batch) error {
+	if len(b.noted) == 0 {
+		return nil
+	}
+	if err := w.needTable("art_change"); err != nil {
+		return err
+	}
+	known := map[int64]bool{}
+	for _, n := range b.noted {
+		for i := range n.notes {
+			o := &n.notes[i]
+			there, ok := known[o.process]
+			if !ok {
+				var err error
+				if there, err = w.hasProcess(o.process); err != nil {
+					return err
+				}
+				known[o.process] = there
+				delete(w.quiet.known, o.process)
+			}
+			if !there || o.what == 0 {
+				continue
+			}
+			q := w.Prep(qPutChange)
+			for p, v := range [...]int64{int64(n.ino), w.newest.ID, o.process, int64(o.dir)} {
+				q.BindInt64(p+1, v)
+			}
+			q.BindRawText(5, []byte(o.name))
+			for p, v := range [...]int64{int64(o.what), o.first, o.last} {
+				q.BindInt64(p+6, v)
+			}
+			if err := w.Run(q); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hasProcess tells whether a process is in the log.
+func (w *writer) hasProcess(id int64) (bool, error) {
+	if there, err := database.Has(w.Conn, "art_process"); err != nil || !there {
+		return false, err
+	}
+	n, err := queryNumber(w.conn, "SELECT count(*) FROM main.art_process WHERE id=?", id)
+	return n > 0, err
+}
