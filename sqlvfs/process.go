@@ -20,7 +20,8 @@ const (
 // Process is an execution of a program in the guest, from its execve(2) to its end or its next execve(2).
 type Process struct {
 	ID      int64    // grows with time; 0: unknown
-	Session int64    // in the log; 0: it is not there
+	Session int64    // in the log of that database; 0: it is not there
+	Layer   int      // in whose log it is, where it is read: see [Change]
 	Parent  int64    // the process that has started it; 0: unknown
 	PID     int      // in the guest's numbers; 0: unknown
 	Argv    []string // as far as it is kept

@@ -23,7 +23,7 @@ func TestDatabasePage(t *testing.T) {
 			described[table] = strings.ReplaceAll(strings.TrimSuffix(columns, " )"), " ", "")
 		}
 	}
-	// A fork that has a fork, and was used with a network by name, has all tables.
+	// A fork that has a fork, and was used with a network by name by a process that has changed something, has all tables.
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "new.db"), filepath.Join(dir, "fork.db"), filepath.Join(dir, "next.db")}
 	for i, path := range paths[:2] {
@@ -35,6 +35,14 @@ func TestDatabasePage(t *testing.T) {
 		at, err := store.AddFork(paths[i+1], secret, "")
 		if err == nil {
 			err = store.AddFlows([]sqlvfs.Flow{{Name: "a.example", Times: 1}})
+		}
+		if err == nil {
+			process := store.AddProcess(sqlvfs.Process{Argv: []string{"chmod"}})
+			err = store.Update(func(tx *sqlvfs.Tx) error {
+				tx.By(process, false)
+				tx.ChangedAttributes(tx.Root())
+				return nil
+			})
 		}
 		if err == nil {
 			err = store.Close()
