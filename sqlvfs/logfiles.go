@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -86,6 +87,11 @@ func narrow(name string, db fs.FileMode) {
 	if st, err := f.Stat(); err == nil && st.Mode().Perm()&^db.Perm() != 0 {
 		_ = f.Chmod(st.Mode().Perm() & db.Perm())
 	}
+}
+
+// madeLog tells whether the log is a new file.
+func (b *logFiles) madeLog() bool {
+	return b != nil && slices.ContainsFunc(b.made, func(name string) bool { return strings.HasSuffix(name, "-wal") })
 }
 
 // release ends the hold: the store's own connection has the database open, or there will be none.

@@ -341,6 +341,10 @@ func (w *writer) connect() error {
 		c.Close()
 		return err
 	}
+	if log, err := diskvfs.Log(c.Conn); err == nil && w.newLog {
+		log.Fresh()
+	}
+	w.newLog = false // from now on, what it holds may be cut off again
 	w.found = w.store.occasion == ""
 	w.conn = c
 	w.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
@@ -386,6 +390,7 @@ type writer struct {
 	more          int64             // bytes that the database may grow by
 	bounded       int64             // pages that it may have; 0: nobody has said
 	wrote         bool              // anything at all was committed
+	newLog        bool              // the log is a new file, see [diskvfs.File.Fresh]
 	logPages      int               // length of the write-ahead log
 	copied        int               // so many of these are in the database too
 	checkpointer  *conn             // for checkpoints beside this one; nil until there is one, and after one that failed

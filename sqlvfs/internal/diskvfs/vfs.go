@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -24,7 +25,8 @@ func init() {
 // FS is SQLite's way to the database and its logs: the library's own, with what it leaves out.
 //
 //   - A log whose file was just made is not safe before its name is. The library means to sync the
-//     directory and does not (vfs/file.go in v0.35.6 syncs the file again).
+//     directory and does not: vfs/file.go in v0.35.6 syncs the file again, of one that it was asked to make.
+//   - The header of a log that has never held anything need not be durable before what follows it ([File.Fresh]).
 //   - After a failed sync, the kernel takes what it could not write for written, and the next sync
 //     has nothing to do (fsync(2), NOTES; LWN 752063): the log must be written once more.
 //   - Why a file could not be written is known to its connection ([Cause]). The library forgets
@@ -50,7 +52,7 @@ func (v FS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.
 		f, err := openTemporary()
 		return f, flags, err
 	}
-	inner, got, err := v.VFSFilename.OpenFilename(name, flags)
+	inner, got, err := v.open(name, flags)
 	if err != nil {
 		return nil, got, err
 	}
@@ -62,11 +64,23 @@ func (v FS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.
 	return f, got, nil
 }
 
+// open has the library make a log only if there is none: one that it has not made, it does not sync twice.
+func (v FS) open(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	if flags&vfs.OPEN_WAL != 0 {
+		f, got, err := v.VFSFilename.OpenFilename(name, flags&^vfs.OPEN_CREATE)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return f, got | flags&vfs.OPEN_CREATE, err
+		}
+	}
+	return v.VFSFilename.OpenFilename(name, flags)
+}
+
 // File is a file of the database, as one connection has it open.
 type File struct {
 	vfs.File
 	isLog    bool         // a write-ahead log
 	syncName func() error // makes the file's name durable; nil when it is
+	fresh    bool         // see Fresh
 	failure  error        // of the last change, nil if it was made
 	ahead    ahead        // of a database
 	gather   gather       // of a log
@@ -164,6 +178,12 @@ func (f *File) sync(flags vfs.SyncFlag) error {
 	if err := f.flush(); err != nil {
 		return err
 	}
+	if f.fresh {
+		f.fresh = false
+		if size, err := f.File.Size(); err == nil && size == logHeader {
+			return nil
+		}
+	}
 	if err := f.syncContent(flags); err != nil {
 		return err
 	}
@@ -194,6 +214,15 @@ func (f *File) syncContent(flags vfs.SyncFlag) error {
 	err := f.File.Sync(flags)
 	f.syncs.failed = err != nil
 	return err
+}
+
+// Fresh says that a log's file is a new one, in which nothing was ever written. SQLite syncs the header of a log before the first frame of a
+// transaction, since frames of an earlier one may follow the old header, and would count if the new header were lost (walWriteFrames in
+// https://sqlite.org/src/file/src/wal.c). In a new file none do: without its header, it is no log. So that one sync is left to the next
+// one, which is the transaction's.
+func (f *File) Fresh() {
+	size, err := f.File.Size()
+	f.fresh = f.isLog && err == nil && size == 0
 }
 
 // Follow has a log of one connection know what came of syncs by another, which writes it and so is the one that can write it once
