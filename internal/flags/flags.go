@@ -21,9 +21,9 @@ import (
 type Flag struct {
 	Name    string // the long one, or one letter that has no long one
 	Short   string // another spelling, behind one hyphen
-	Also    string // another long one
+	Also    string // other long ones, with spaces between
 	Arg     string // the name of its value in texts; "" is a flag that is on or off
-	Switch  bool   // it is on or off, and Arg names that
+	Switch  bool   // it needs no value: Arg names that of on or off, or one that tells more
 	Offer   Offer  // what shells offer for its value
 	Choices string // all that the value can be, which is what shells offer
 	Default string // where it is not obvious
@@ -143,8 +143,8 @@ func (f Flag) Spellings() (all []string) {
 		return append(all, "-"+f.Name)
 	}
 	all = append(all, "--"+f.Name)
-	if f.Also != "" {
-		all = append(all, "--"+f.Also)
+	for _, also := range strings.Fields(f.Also) {
+		all = append(all, "--"+also)
 	}
 	return all
 }

@@ -68,10 +68,14 @@ func (c *Command) Parse(args []string, variables map[string]any) (*Line, error) 
 		return nil, c.Wrong("%q is one word too many", l.Words[c.Most])
 	}
 	for _, f := range c.Flags {
-		value := os.Getenv(Flag{Name: f.Also}.Variable())
-		if c.Env && f.Also != "" && value != "" && !l.given[f.Name] {
+		for _, also := range strings.Fields(f.Also) {
+			variable := Flag{Name: also}.Variable()
+			value := os.Getenv(variable)
+			if !c.Env || value == "" || l.given[f.Name] {
+				continue
+			}
 			if err := set.Set(f.Name, value); err != nil {
-				return nil, c.Wrong("%s: %v", Flag{Name: f.Also}.Variable(), err)
+				return nil, c.Wrong("%s: %v", variable, err)
 			}
 			l.given[f.Name] = true
 		}
@@ -195,7 +199,7 @@ func (c *Command) unknown(typed, name string) error {
 		return c.Wrong("the flag %s is not supported: %s", typed, instead)
 	}
 	for _, f := range c.Flags {
-		for _, known := range []string{f.Name, f.Also} {
+		for _, known := range append(strings.Fields(f.Also), f.Name) {
 			if len(known) > 2 && near(name, known) {
 				return c.Wrong("there is no flag %s: did you mean --%s?", typed, known)
 			}
@@ -207,7 +211,7 @@ func (c *Command) unknown(typed, name string) error {
 // find returns the flag of a spelling.
 func (c *Command) find(name string) *Flag {
 	for i, f := range c.Flags {
-		if name != "" && (name == f.Name || name == f.Short || name == f.Also) {
+		if name != "" && (name == f.Name || name == f.Short || slices.Contains(strings.Fields(f.Also), name)) {
 			return &c.Flags[i]
 		}
 	}

@@ -3,7 +3,9 @@ package syscalls
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
@@ -82,14 +84,15 @@ func (s Set) Union(names []string) Set {
 // Names returns the members in alphabetical order.
 func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.names)) }
 
-// Parse reads a comma-separated list of names, of classes (%file) and of "all".
+// Parse reads a comma-separated list of names, of numbers, of classes (%file), of regular expressions (/open) for all names
+// in which they are found, and of "all".
 // An item with ! in front is taken out of what stands before it; a list that
 // starts with one starts from all calls, and then holds nothing but such items,
 // because strace reads "!a,b" as "neither a nor b" and others would read it
 // otherwise. The empty list is all calls, and "none" is none.
 // ? in front of a name or class lets it stand for nothing.
 //
-// A call that only the other architecture has is accepted and never occurs. A
+// A call that only another architecture has is accepted and never occurs. A
 // name that none has, and a list that leaves no call, is an error.
 func Parse(list string) (Set, error) { return parse(Native, list) }
 
@@ -142,7 +145,7 @@ func members(arch *Arch, all []string, name string) ([]string, error) {
 	case name == "none" || name == "%none":
 		return nil, nil
 	case strings.HasPrefix(name, "/"):
-		return nil, cli.WithHint(fmt.Errorf("%q: regular expressions are not supported", name), "name the calls, or a class such as %file")
+		return matching(all, name[1:])
 	case isClass && small[class] != nil:
 		return small[class], nil
 	case isClass && classes[class] != 0:
@@ -155,10 +158,34 @@ func members(arch *Arch, all []string, name string) ([]string, error) {
 		return names, nil
 	case isClass:
 		return nil, unknown("class", name, classNames())
-	case Lookup(name) != nil:
+	case Lookup(name) != nil || slices.Contains(i386(), name):
 		return []string{name}, nil
 	}
+	if nr, err := strconv.ParseUint(name, 10, 32); err == nil && Lookup(arch.Name(nr)) != nil {
+		return []string{arch.Name(nr)}, nil
+	}
 	return nil, unknown("system call", name, append(slices.Clone(all), classNames()...))
+}
+
+// matching returns the names in which a regular expression is found.
+func matching(names []string, expression string) ([]string, error) {
+	if len(expression) > 256 {
+		return nil, fmt.Errorf("a regular expression of %d characters is too long", len(expression))
+	}
+	re, err := regexp.CompilePOSIX(expression)
+	if err != nil {
+		return nil, cli.WithHint(fmt.Errorf("/%s: %w", expression, err), "see regex(7); a comma ends the expression")
+	}
+	var found []string
+	for _, name := range names {
+		if re.MatchString(name) {
+			found = append(found, name)
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("/%s: no system call is so named", expression)
+	}
+	return found, nil
 }
 
 func classNames() []string {

@@ -185,8 +185,11 @@ func printIoctlArg(p *printer, _ *argument, v uint64) bool {
 // events prints the revents or events of poll.
 func (p *printer) events(v uint16) { p.printSet(fileFlags["poll"], uint64(v)) }
 
+// pollfdSize is the size of struct pollfd.
+const pollfdSize = 8
+
 func printPollfd(p *printer, a *argument, v uint64) bool {
-	p.list(a, v, uint64(uint32(p.call.Args[a.number])), 8, func(b []byte) {
+	p.list(a, v, uint64(uint32(p.call.Args[a.number])), pollfdSize, func(b []byte) {
 		p.str("{fd=")
 		p.fdElement(b)
 		if int32(u32(b, 0)) >= 0 {
@@ -207,13 +210,13 @@ func pollResult(p *printer, v int64) {
 		return
 	}
 	n := min(uint64(uint32(p.call.Args[1])), 1<<16)
-	b := make([]byte, n*8)
+	b := make([]byte, n*pollfdSize)
 	if p.call.Mem.Read(p.call.Args[0], b) < len(b) {
 		return
 	}
 	p.str(" ([")
 	shown := 0
-	for ; len(b) > 0; b = b[8:] {
+	for ; len(b) > 0; b = b[pollfdSize:] {
 		revents := order.Uint16(b[6:])
 		if revents == 0 {
 			continue

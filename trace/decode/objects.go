@@ -85,6 +85,48 @@ func Resolve(c *Call, dir int, addr uint64) string {
 	return path.Join(base, name)
 }
 
+// Written returns the paths that a call is about to name, as they are written. What cannot be read is left out.
+func Written(c *Call) []string {
+	var all []string
+	for _, a := range shape(c) {
+		if a.name == "path" {
+			if name, ok := String(c.Mem, c.Args[a.register]); ok {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// Awaited returns the files of the descriptors that a call is about to wait for, as absolute paths.
+func Awaited(c *Call) []string {
+	var fds []int64
+	p := c.print(nil)
+	for _, a := range shape(c) {
+		if a.name != "pollfd" && a.name != "fd_set" {
+			continue
+		}
+		n := uint64(uint32(c.Args[a.number]))
+		if a.name == "fd_set" {
+			more, _ := p.fdSet(c.Args[a.register], n)
+			fds = append(fds, more...)
+			continue
+		}
+		b := make([]byte, min(n, 1<<16)*pollfdSize)
+		for b = b[:c.Mem.Read(c.Args[a.register], b)]; len(b) >= pollfdSize; b = b[pollfdSize:] {
+			fds = append(fds, int64(int32(u32(b, 0))))
+		}
+	}
+	slices.Sort(fds)
+	var all []string
+	for _, fd := range slices.Compact(fds) {
+		if name := c.Files.Path(int(fd)); path.IsAbs(name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
 // Directories returns the directories whose descriptors a call gets to begin paths at.
 func Directories(c *Call) []string {
 	var all []string

@@ -31,7 +31,7 @@ func appendQuoted(dst, b []byte) []byte {
 	return append(appendEscaped(append(dst, '"'), b, ""), '"')
 }
 
-// Hex says which strings are shown as numbers, two hexadecimal digits for each byte.
+// Hex says which strings, or what of them, are shown as numbers, two hexadecimal digits for each byte.
 type Hex int
 
 // The choices are those of strace's -x and -xx.
@@ -39,13 +39,25 @@ const (
 	NoHex    Hex = iota
 	HexOther     // strings that hold bytes which are no ASCII text
 	HexAll
+	HexBytes // only those bytes
 )
 
 // quote prints b as a string.
 func (p *printer) quote(b []byte) {
-	if p.call.Hex == HexAll || p.call.Hex == HexOther && slices.ContainsFunc(b, isNoText) {
+	switch {
+	case p.call.Hex == HexAll || p.call.Hex == HexOther && slices.ContainsFunc(b, isNoText):
 		p.hexString(b)
-	} else {
+	case p.call.Hex == HexBytes:
+		p.str(`"`)
+		for i, c := range b {
+			if isNoText(c) {
+				p.hexByte(c)
+			} else {
+				p.buf = appendEscaped(p.buf, b[i:i+1], "")
+			}
+		}
+		p.str(`"`)
+	default:
 		p.buf = appendQuoted(p.buf, b)
 	}
 }
@@ -57,10 +69,12 @@ func isNoText(c byte) bool { return c > '~' || c < ' ' && (c < '\t' || c > '\r')
 func (p *printer) hexString(b []byte) {
 	p.str(`"`)
 	for _, c := range b {
-		p.buf = append(p.buf, '\\', 'x', digits[c>>4], digits[c&15])
+		p.hexByte(c)
 	}
 	p.str(`"`)
 }
+
+func (p *printer) hexByte(c byte) { p.buf = append(p.buf, '\\', 'x', digits[c>>4], digits[c&15]) }
 
 // appendEscaped is appendQuoted without the quotes around, and with an octal
 // escape for each byte of others too.

@@ -31,7 +31,7 @@ func brief(says string) string {
 // offerOf is what shells offer for the value of a flag: the name of a function, or words between bars.
 func offerOf(f flags.Flag) string {
 	switch {
-	case f.Switch:
+	case f.Switch && f.Offer == flags.Nothing:
 		return "true|false"
 	case f.Choices != "":
 		return strings.ReplaceAll(f.Choices, " ", "|")

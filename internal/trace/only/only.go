@@ -16,13 +16,15 @@ import (
 type filter struct {
 	trace.Handler
 	files []string
+	named []string     // the same as they were given
 	left  map[int]bool // threads whose call under way is left out
 }
 
-// New returns a handler that calls next for calls that name one of the paths, or get a descriptor
-// of it. A path counts as it is written, and as what its symbolic links lead to now.
+// New returns a handler that calls next for calls that name one of the paths, get a descriptor
+// of it, or wait for one. A path counts as it is written, from wherever, as the file that it names here, and as what its symbolic
+// links lead to now.
 func New(paths []string, next trace.Handler) trace.Handler {
-	f := &filter{Handler: next, left: map[int]bool{}}
+	f := &filter{Handler: next, named: paths, left: map[int]bool{}}
 	for _, path := range paths {
 		if absolute, err := filepath.Abs(path); err == nil {
 			f.files = append(f.files, absolute)
@@ -46,12 +48,17 @@ func (f *filter) Calls() []string {
 
 // Enter implements trace.Handler.
 func (f *filter) Enter(c *decode.Call) error {
-	named := func(path string) bool { return slices.Contains(f.files, path) }
-	if !slices.ContainsFunc(decode.Paths(c), named) && !slices.ContainsFunc(decode.Directories(c), named) {
+	if !anyOf(f.files, decode.Paths(c)) && !anyOf(f.files, decode.Directories(c)) && !anyOf(f.named, decode.Written(c)) &&
+		!anyOf(f.files, decode.Awaited(c)) {
 		f.left[c.Pid] = true
 		return nil
 	}
 	return f.Handler.Enter(c)
+}
+
+// anyOf tells whether one of some paths is among the files.
+func anyOf(files, paths []string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool { return slices.Contains(files, path) })
 }
 
 // Exit implements trace.Handler.

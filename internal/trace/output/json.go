@@ -172,6 +172,9 @@ func (j *JSON) Stopped(pid int, sig unix.Signal) error {
 func (j *JSON) Superseded(pid, by int) error {
 	j.entered[pid] = j.entered[by]
 	delete(j.entered, by)
+	if j.style.NoTurns {
+		return nil
+	}
 	return j.write(Record{Pid: pid, Event: "superseded", By: by})
 }
 
@@ -201,7 +204,7 @@ func (j *JSON) unfinished(during *decode.Call) error {
 	if during == nil {
 		return nil
 	}
-	if j.style.Only != Any {
+	if !j.style.Only.shows(Unfinished) {
 		delete(j.entered, during.Pid)
 		return nil
 	}

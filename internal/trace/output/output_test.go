@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -122,6 +123,35 @@ func TestJSON(t *testing.T) {
 		}
 		if line = strings.Replace(line, `"time":"`+timed.Time+`",`, "", 1); line != want[i] {
 			t.Errorf("line %d\n got %s\nwant %s", i+1, line, want[i])
+		}
+	}
+}
+
+// Times are shown to the precision that is asked for.
+func TestPrecision(t *testing.T) {
+	for _, tc := range []struct {
+		style Style
+		want  string
+	}{
+		{Style{Began: Seconds}, "10    03:04:05 sched_yield() = 0\n"},
+		{Style{Began: Milliseconds, Duration: Nanoseconds}, "10    03:04:05.006 sched_yield() = 0 <1.000000002>\n"},
+		{Style{Began: Seconds, Clock: Unix, Duration: Seconds}, "10    1 sched_yield() = 0 <1>\n"},
+		{Style{Began: Nanoseconds, Clock: Unix, Since: Milliseconds}, "10    1.006007008 (+     0.000) sched_yield() = 0\n"},
+		{Style{Since: Seconds}, "10         0 sched_yield() = 0\n"},
+	} {
+		var b bytes.Buffer
+		text := NewText(&b, tc.style)
+		text.now = func() time.Time { return time.Date(2001, 2, 2, 3, 4, 5, 6007008, time.UTC) }
+		if tc.style.Clock == Unix {
+			text.now = func() time.Time { return time.Unix(1, 6007008) }
+		}
+		c := call(10, "sched_yield")
+		c.Duration = time.Second + 2
+		if err := errors.Join(text.Enter(c), text.Exit(returns(c, 0)), text.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(strings.Fields(b.String()), " "); got != strings.Join(strings.Fields(tc.want), " ") {
+			t.Errorf("%+v\n got %s\nwant %s", tc.style, got, tc.want)
 		}
 	}
 }

@@ -127,19 +127,19 @@ func (t *Text) breakOff(text string) {
 
 // stamp writes the times in front of a line.
 func (t *Text) stamp() {
-	if t.style.Clock == NoClock && !t.style.Since {
+	if t.style.Began == NotShown && t.style.Since == NotShown {
 		return
 	}
 	now := t.now()
-	switch t.style.Clock {
-	case Seconds:
-		t.buf = now.AppendFormat(t.buf, "15:04:05 ")
-	case Microseconds:
-		t.buf = now.AppendFormat(t.buf, "15:04:05.000000 ")
-	case Unix:
-		t.buf = fmt.Appendf(t.buf, "%d.%06d ", now.Unix(), now.Nanosecond()/1000)
+	if t.style.Began != NotShown {
+		if t.style.Clock == Unix {
+			t.buf = strconv.AppendInt(t.buf, now.Unix(), 10)
+		} else {
+			t.buf = now.AppendFormat(t.buf, time.TimeOnly)
+		}
+		t.buf = append(append(t.buf, t.style.Began.of(now.Nanosecond())...), ' ')
 	}
-	if !t.style.Since {
+	if t.style.Since == NotShown {
 		return
 	}
 	var since time.Duration
@@ -147,11 +147,11 @@ func (t *Text) stamp() {
 		since = max(now.Sub(t.last), 0)
 	}
 	t.last = now
-	format := "%6d.%06d "
-	if t.style.Clock != NoClock {
-		format = "(+%6d.%06d) "
+	format := "%6d%s "
+	if t.style.Began != NotShown {
+		format = "(+%6d%s) "
 	}
-	t.buf = fmt.Appendf(t.buf, format, since/time.Second, since%time.Second/time.Microsecond)
+	t.buf = fmt.Appendf(t.buf, format, since/time.Second, t.style.Since.of(int(since%time.Second)))
 }
 
 // line writes a line about thread pid that is no call.
@@ -240,13 +240,11 @@ func (t *Text) finish(result func([]byte) []byte) {
 // Exit implements trace.Handler.
 func (t *Text) Exit(c *decode.Call) error {
 	if t.style.Only != Any {
-		e := t.entered[c.Pid]
 		if !t.style.Only.has(c) {
 			delete(t.entered, c.Pid)
 			return nil
 		}
-		t.head = append(t.head[:0], e.held...)
-		t.write(c, e)
+		t.release(c)
 	}
 	t.resume(c)
 	end := len(t.buf)
@@ -261,12 +259,20 @@ func (t *Text) Exit(c *decode.Call) error {
 		if c.Injected {
 			b = append(b, " (INJECTED)"...)
 		}
-		if t.style.Duration {
-			b = fmt.Appendf(b, " <%d.%06d>", c.Duration/time.Second, c.Duration%time.Second/time.Microsecond)
+		if t.style.Duration != NotShown {
+			b = fmt.Appendf(b, " <%d%s>", c.Duration/time.Second, t.style.Duration.of(int(c.Duration%time.Second)))
 		}
 		return b
 	})
+	t.buf = decode.AppendDump(t.buf, c, &t.style.Dump)
 	return nil
+}
+
+// release writes the beginning of a call's line that was held until it was known how the call ends.
+func (t *Text) release(c *decode.Call) {
+	e := t.entered[c.Pid]
+	t.head = append(t.head[:0], e.held...)
+	t.write(c, e)
 }
 
 // Signal implements trace.Handler.
@@ -301,12 +307,18 @@ func (t *Text) Superseded(pid, by int) error {
 	if called {
 		t.entered[pid] = e
 	}
+	if t.style.NoTurns {
+		return nil
+	}
 	return t.line(pid, "+++ superseded by execve in pid %d +++", by)
 }
 
 // Ended implements trace.Handler.
 func (t *Text) Ended(pid int, status unix.WaitStatus, during *decode.Call) error {
-	if during != nil && t.style.Only == Any {
+	if during != nil && t.style.Only.shows(Unfinished) {
+		if t.style.Only != Any {
+			t.release(during)
+		}
 		t.resume(during)
 		if !t.entered[pid].complete {
 			t.comma(pid)
@@ -350,8 +362,11 @@ func (t *Text) close(pid int) error {
 
 // Detached implements trace.Handler.
 func (t *Text) Detached(pid int, during *decode.Call) error {
-	if during == nil || t.style.Only != Any {
+	if during == nil || !t.style.Only.shows(Detached) {
 		return t.line(pid, "<detached ...>")
+	}
+	if t.style.Only != Any {
+		t.release(during)
 	}
 	t.resume(during)
 	delete(t.entered, pid)
