@@ -17,6 +17,7 @@ import (
 
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/history"
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -41,7 +42,7 @@ func bisect(ctx context.Context, c *flags.Command, args []string) error {
 	if err := p.find(); err != nil {
 		return err
 	}
-	o.DB, o.Dir, o.Session = p.db, p.dir, connect(p.db)
+	o.DB, o.Dir, o.Session = p.db, p.dir, live.Connect(p.db)
 	run, err := sessionsOf(&p)
 	if err != nil {
 		return err

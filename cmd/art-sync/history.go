@@ -14,6 +14,7 @@ import (
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/history"
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/reconcile/report"
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
@@ -37,7 +38,7 @@ func (p *place) ofHistory(c *flags.Command, args []string, label *string) (o his
 	if err != nil {
 		return o, nil, err
 	}
-	o.DB, o.Dir, o.Session = p.db, p.dir, connect(p.db)
+	o.DB, o.Dir, o.Session = p.db, p.dir, live.Connect(p.db)
 	return o, line.Words, nil
 }
 
@@ -101,7 +102,7 @@ func fork(ctx context.Context, c *flags.Command, args []string) error {
 // merge merges a fork that lies beside the database, or where a path says.
 func merge(ctx context.Context, c *flags.Command, args []string) error {
 	var p place
-	o := history.MergeOptions{Other: connect, Report: report.Options{Total: true, Stdout: os.Stdout, Stderr: os.Stderr,
+	o := history.MergeOptions{Other: live.Connect, Report: report.Options{Total: true, Stdout: os.Stdout, Stderr: os.Stderr,
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())), StderrTerminal: term.IsTerminal(int(os.Stderr.Fd()))}}
 	o.Prog, o.Stdout = prog, os.Stdout
 	variables := p.variables()
@@ -116,7 +117,7 @@ func merge(ctx context.Context, c *flags.Command, args []string) error {
 	if err := p.find(); err != nil {
 		return err
 	}
-	o.DB, o.Dir, o.Session = p.db, p.dir, connect(p.db)
+	o.DB, o.Dir, o.Session = p.db, p.dir, live.Connect(p.db)
 	if o.Fork, err = workspace.FindFork(o.DB, line.Words[0]); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/history"
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/reconcile"
 	"github.com/riverlytech/art/internal/version"
 	"github.com/riverlytech/art/internal/workspace"
@@ -161,7 +162,7 @@ func synchronize(do func(context.Context, reconcile.Options) error) command {
 			}
 		}
 		opt.Dir, opt.DB, opt.Paths = p.dir, p.db, line.Words
-		opt.Session, opt.SessionOf = connect(p.db), connect
+		opt.Session, opt.SessionOf = live.Connect(p.db), live.Connect
 		return do(ctx, opt)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/history"
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/netledger"
 	"github.com/riverlytech/art/internal/overview"
 	"github.com/riverlytech/art/internal/workspace"
@@ -41,7 +42,7 @@ func status(ctx context.Context, c *flags.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.Session = connect(p.db)
+	o.Session = live.Connect(p.db)
 	return overview.Status(ctx, p.dir, p.db, o)
 }
 
@@ -110,7 +111,7 @@ func remove(ctx context.Context, c *flags.Command, args []string) error {
 		o.Answer = os.Stdin
 	}
 	o.Forget = func(ctx context.Context, parent, path string, secret []byte) error {
-		return history.Forget(ctx, path, secret, history.Options{DB: parent, Session: connect(parent)})
+		return history.Forget(ctx, path, secret, history.Options{DB: parent, Session: live.Connect(parent)})
 	}
 	line, err := c.Parse(args, map[string]any{"force": &o.Force, "quiet": &o.Quiet})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/history"
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/workspace"
 )
 
@@ -47,7 +48,7 @@ func try(ctx context.Context, c *flags.Command, args []string) error {
 	if err := p.begin(ctx); err != nil {
 		return err
 	}
-	o.DB, o.Dir, o.Session, o.Command = p.db, p.dir, connect(p.db), line.Words
+	o.DB, o.Dir, o.Session, o.Command = p.db, p.dir, live.Connect(p.db), line.Words
 	_, rows, err := term.GetSize(int(os.Stderr.Fd()))
 	o.Terminal = err == nil && rows > o.Count
 	run, err := sessionsOf(&p)

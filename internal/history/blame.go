@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/reconcile/patch"
 	"github.com/riverlytech/art/sqlvfs"
@@ -42,6 +43,7 @@ type lines struct {
 // Blame shows between which checkpoints each line of a file has come, and in which session. What the file was on the host, before a guest
 // has changed it, nobody is blamed for.
 func Blame(ctx context.Context, o BlameOptions) error {
+	live.Settle(o.DB)
 	now, err := sqlvfs.OpenMoment(o.DB, "")
 	if err != nil {
 		return fmt.Errorf("open database %s: %w", o.DB, Hinted(o.DB, err))

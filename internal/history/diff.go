@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/reconcile/patch"
 	"github.com/riverlytech/art/internal/reconcile/report"
 	"github.com/riverlytech/art/internal/reconcile/selection"
@@ -76,6 +77,9 @@ func (o *DiffOptions) open() (from, to *sqlvfs.Moment, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
+		if o.From.At == "" || o.To.At == "" {
+			live.Settle(db)
+		}
 		if from, to, err = sqlvfs.OpenMoments(db, o.From.At, o.To.At); err != nil {
 			err = fmt.Errorf("compare checkpoints of %s: %w", db, Hinted(db, err))
 		}
@@ -87,6 +91,9 @@ func (o *DiffOptions) open() (from, to *sqlvfs.Moment, err error) {
 	}{{&o.To, &to}, {&o.From, &from}} { // the later one first, as in OpenMoments
 		db, err := side.database(o.DB)
 		if err == nil {
+			if side.At == "" {
+				live.Settle(db)
+			}
 			if *side.is, err = sqlvfs.OpenMoment(db, side.At); err != nil {
 				err = fmt.Errorf("compare forks of %s: open %s: %w", o.DB, db, Hinted(db, err))
 			}

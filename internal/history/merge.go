@@ -150,6 +150,8 @@ func (m *merger) open() error {
 	now := ""
 	switch {
 	case o.DryRun:
+		live.Settle(o.DB)
+		live.Settle(o.Fork)
 	case m.beside:
 		now, err = m.makeScratch()
 	default:

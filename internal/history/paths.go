@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/reconcile/selection"
 	"github.com/riverlytech/art/sqlvfs"
@@ -13,6 +14,7 @@ import (
 
 // inTree is inHome for what is there now, or was at a checkpoint.
 func inTree(ctx context.Context, name string, paths []string, o *Options) (list []string, err error) {
+	live.Settle(o.DB)
 	then, now, err := sqlvfs.OpenMoments(o.DB, name, "")
 	if err != nil {
 		return nil, fmt.Errorf("rewind in %s: %w", o.DB, Hinted(o.DB, err))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostfs"
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/reconcile/report"
 	"github.com/riverlytech/art/internal/reconcile/show"
@@ -100,6 +101,7 @@ func (c *compared) look(ctx context.Context, path string, o *CompareOptions) err
 	} else if r != nil {
 		c.Command, c.Started, c.Seconds, c.ExitCode, c.Output = r.Command, &r.Started, &r.Seconds, &r.ExitCode, r.Output
 	}
+	live.Settle(path)
 	to, err := sqlvfs.OpenMoment(path, "")
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -20,6 +21,7 @@ type Span struct {
 // Spans returns those in which something has changed at one of some paths, or below it, the latest first. Paths are as those of [Rewind];
 // dir is the workspace on the host. What the host has, and no guest has changed, is in no checkpoint.
 func Spans(ctx context.Context, db, dir string, paths []string) (list []Span, err error) {
+	live.Settle(db)
 	later, err := sqlvfs.OpenMoment(db, "")
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", db, Hinted(db, err))
