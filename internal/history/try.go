@@ -292,7 +292,7 @@ func (t *tries) tick() (stop func()) {
 	return func() { close(end); <-ended }
 }
 
-// forksOf are the forks beside a database that are of it.
+// forksOf are the forks of a database: the names of those beside it, and the paths of those elsewhere that are where they were made.
 func forksOf(db string) (names []string, err error) {
 	all, err := workspace.Forks(db)
 	if err != nil {
@@ -302,8 +302,9 @@ func forksOf(db string) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	beside := map[string]bool{}
 	for _, name := range all {
-		path, err := workspace.Fork(db, name)
+		path, err := workspace.Fork(workspace.Absolute(db), name)
 		if err != nil {
 			continue
 		}
@@ -313,10 +314,22 @@ func forksOf(db string) (names []string, err error) {
 		}
 		if is, err := os.Stat(parent); err == nil && os.SameFile(of, is) {
 			names = append(names, name)
+			beside[path] = true
 		}
 	}
 	slices.SortFunc(names, byNumber)
-	return names, nil
+	s, err := sqlvfs.Open(db, sqlvfs.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	forks, err := s.Forks()
+	for i := range forks {
+		if f := &forks[i]; f.IsThere() && !beside[f.Path] {
+			names = append(names, f.Path)
+		}
+	}
+	return names, err
 }
 
 // byNumber sorts names that end in a number by that.
