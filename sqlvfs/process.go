@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"math"
 	"sync"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
@@ -63,7 +64,10 @@ func (s *Store) AddProcess(p Process) (id int64) {
 		return 0
 	}
 	p.ID = l.next
-	l.next++
+	if l.next++; p.Parent >= p.ID {
+		p.Parent = 0
+	}
+	p.Code = exitCode(p.Code)
 	if len(l.new) < maxNewProcesses {
 		if len(l.new) == 0 {
 			s.tx.kickLater()
@@ -90,6 +94,7 @@ func cutArgv(argv []string, cut bool) ([]string, bool) {
 
 // EndProcess writes down that a process has ended, and with what exit code; nil: nobody knows. It waits for nothing.
 func (s *Store) EndProcess(id int64, at Timespec, code *int) {
+	code = exitCode(code)
 	l := &s.processes
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,6 +107,14 @@ func (s *Store) EndProcess(id int64, at Timespec, code *int) {
 		}
 		l.ends[id] = end{at, code}
 	}
+}
+
+// exitCode is a code that a process can have, or nil.
+func exitCode(code *int) *int {
+	if code == nil || *code < 0 || *code > 255 {
+		return nil
+	}
+	return code
 }
 
 // waiting tells whether the writer has not taken all.
@@ -179,7 +192,7 @@ func (w *writer) putProcess(session int64, p *Process) error {
 	if p.Parent > 0 {
 		parent = p.Parent
 	}
-	if p.PID > 0 {
+	if p.PID > 0 && p.PID <= math.MaxInt32 {
 		pid = int64(p.PID)
 	}
 	if p.Dir != "" {

@@ -74,7 +74,11 @@ func (tx *Tx) note(in *Inode, what What) {
 
 // noteNamed notes that an inode has got a name.
 func (tx *Tx) noteNamed(in *Inode, dir *Inode, name string) {
-	if tx.by == 0 || in == tx.made && in.Origin != nil { // it was copied up: nothing has changed
+	if in == tx.made && in.Origin != nil { // it was copied up: it has had this name
+		tx.made = nil
+		return
+	}
+	if tx.by == 0 {
 		return
 	}
 	now := tx.nanoseconds()

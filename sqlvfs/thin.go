@@ -55,7 +55,14 @@ func (w *writer) thin(k *Keep) (more bool, err error) {
 		return false, err
 	}
 	all, err := checkpointsOf(w.conn)
-	if err != nil || len(all) < 2 {
+	if err != nil {
+		return false, err
+	}
+	oldest := int64(0)
+	if len(all) > 0 {
+		oldest = all[len(all)-1].ID
+	}
+	if err := w.thinLog(k, oldest); err != nil || len(all) < 2 {
 		return false, err
 	}
 	held, err := heldOf(w.conn)

@@ -148,6 +148,9 @@ func (m *Moment) processes(l *log, budget *int, where string, args ...any) (list
 			n := int(code)
 			p.Code = &n
 		}
+		if p.Parent >= p.ID { // a process that has started another one has a lower number
+			p.Parent = 0
+		}
 		if p.ID != 0 && p.PID >= 0 && p.Started.Valid() && (p.Ended == nil || p.Ended.Valid()) {
 			list = append(list, p)
 		}

@@ -399,6 +399,7 @@ type writer struct {
 	latest        time.Time         // when something was committed. GUARDED_BY(Store.mu)
 	maintained    bool              // nothing was since the last maintenance, or ever. GUARDED_BY(Store.mu)
 	quiet         quiet             // processes
+	logThinned    time.Time         // when thinLog was last at work
 	functions     bool              // the connection has those of conditions
 	blob          *sqlite3.Blob     // a row that is being patched; nil: none
 }

@@ -58,10 +58,18 @@ func TestCheckWhileASessionRuns(t *testing.T) {
 	}
 }
 
+// logTables make a log of processes that is sound.
+var logTables = database.WhenNeeded["art_process"] + ";" + database.WhenNeeded["art_change"] + `;
+	INSERT INTO art_process VALUES (1, 1, NULL, 8, CAST('true' || x'00' AS BLOB), 0, NULL, 1, 1, NULL, NULL, NULL);
+	INSERT INTO art_change VALUES (2, 0, 1, 1, 'file', 11, 1, 2);`
+
 // violations are changes of sample's database, and what Check says about them.
 var violations = []struct{ name, sql, want string }{
 	{"baseline of no tree", "INSERT INTO art_baseline VALUES (9, 'x', 0, 0, 0, 0, 0, 0, 0, 0, NULL, 2, 0, 0)", `2 baseline of "x" is of tree 9, which is not there`},
 	{"baseline outside", "INSERT INTO art_tree VALUES (9, 'ws', 0, 0, 0); INSERT INTO art_baseline VALUES (9, '../x', 0, 0, 0, 0, 0, 0, 0, 0, NULL, 2, 0, 0)", `2 baseline of "../x" cannot be a path`},
+	{"process", logTables + "INSERT INTO art_process VALUES (2, 1, 3, 8, x'', 0, NULL, 1, 1, NULL, NULL, NULL)", "0 process 2 of the log has numbers that cannot be"},
+	{"change by nobody", logTables + "INSERT INTO art_change VALUES (2, 0, 9, 0, '', 2, 1, 1)", "2 a change by process 9, which is not there, or with numbers that cannot be"},
+	{"change of no name", logTables + "INSERT INTO art_change VALUES (2, 0, 1, 0, '', 8, 1, 1)", "2 a change by process 1, which is not there, or with numbers that cannot be"},
 	{"no root", "DELETE FROM fs_inode WHERE ino=1", "1 the root directory is not there"},
 	{"root is a file", "UPDATE fs_inode SET mode=33188 WHERE ino=1", "1 the root is no directory: mode 0100644"},
 	{"number", "UPDATE fs_inode SET ino=1<<52 WHERE ino=8; UPDATE fs_dentry SET ino=1<<52 WHERE ino=8", "4503599627370496 inode numbers go from 1 to 2^52-1"},

@@ -207,6 +207,20 @@ func ownerOf(s *sqlvfs.Store, path string) (uid uint32) {
 	return uid
 }
 
+// The log of processes comes along, but for what cannot be.
+func TestRepairKeepsTheLogOfProcesses(t *testing.T) {
+	path := sample(t)
+	alter(t, path, logTables)
+	before := map[string]string{"art_process": dump(t, path, "art_process"), "art_change": dump(t, path, "art_change")}
+	alter(t, path, "INSERT INTO art_process VALUES (2, 1, 3, 8, x'', 0, NULL, 1, 1, NULL, NULL, NULL); INSERT INTO art_change VALUES (2, 0, 2, 0, '', 2, 1, 1)")
+	_, told := repair(t, path)
+	for table, rows := range before {
+		if got := dump(t, path, table); got != rows {
+			t.Errorf("%s holds\n%sand held\n%s%s", table, got, rows, told)
+		}
+	}
+}
+
 // Tables of others come along with their rows and keys; what would run code does not.
 func TestRepairKeepsWhatIsOthers(t *testing.T) {
 	path := sdkDatabase(t, `

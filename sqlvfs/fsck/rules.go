@@ -93,6 +93,14 @@ var rules = []rule{
 		`SELECT 0, id FROM art_flow WHERE ` + wrongFlow,
 		"it is gone",
 		sql(`DELETE FROM art_flow WHERE ` + wrongFlow)},
+	{"process %d of the log has numbers that cannot be",
+		`SELECT 0, id FROM art_process WHERE ` + wrongProcess,
+		"it is gone",
+		sql(`DELETE FROM art_process WHERE ` + wrongProcess)},
+	{"a change by process %d, which is not there, or with numbers that cannot be",
+		`SELECT ino, process FROM art_change WHERE ` + wrongChange,
+		"it is gone",
+		sql(`DELETE FROM art_change WHERE ` + wrongChange)},
 	{"a time has %d, %d or %d nanoseconds",
 		`SELECT ino, atime_nsec, mtime_nsec, ctime_nsec FROM fs_inode
 			WHERE min(atime_nsec, mtime_nsec, ctime_nsec) < 0 OR max(atime_nsec, mtime_nsec, ctime_nsec) > 999999999`,
@@ -290,3 +298,17 @@ var badXattr = database.Columns(database.BadXattr, "")
 const wrongFlow = `typeof(session) <> 'integer' OR typeof(number) <> 'integer' OR typeof(began) <> 'integer' OR typeof(began_nsec) <> 'integer'
 	OR began_nsec NOT BETWEEN 0 AND 999999999 OR ifnull(ended_nsec, 0) NOT BETWEEN 0 AND 999999999 OR denied NOT IN (0, 1)
 	OR typeof(sent) <> 'integer' OR typeof(received) <> 'integer' OR typeof(times) <> 'integer' OR sent < 0 OR received < 0 OR times < 1`
+
+// wrongProcess is what no session writes of a process. Numbers grow, so a process that has started another one has a lower one.
+const wrongProcess = `id NOT BETWEEN 1 AND (1 << 48) - 1 OR typeof(session) <> 'integer' OR session < 0
+	OR typeof(parent) NOT IN ('integer', 'null') OR parent NOT BETWEEN 1 AND id - 1 OR typeof(pid) NOT IN ('integer', 'null') OR pid NOT BETWEEN 1 AND (1 << 31) - 1
+	OR typeof(argv) <> 'blob' OR length(argv) > 4096 OR cut NOT IN (0, 1) OR typeof(dir) NOT IN ('blob', 'null') OR length(dir) > 4096
+	OR typeof(started) <> 'integer' OR typeof(started_nsec) <> 'integer' OR started_nsec NOT BETWEEN 0 AND 999999999
+	OR typeof(ended) NOT IN ('integer', 'null') OR typeof(ended_nsec) <> typeof(ended) OR ended_nsec NOT BETWEEN 0 AND 999999999
+	OR typeof(exit_code) NOT IN ('integer', 'null') OR exit_code NOT BETWEEN 0 AND 255`
+
+// wrongChange is what no session writes of a process's changes: 24 is of those to a name, which has a directory.
+const wrongChange = `process NOT IN (SELECT id FROM art_process) OR typeof(ino) <> 'integer' OR ino NOT BETWEEN 1 - (1 << 52) AND (1 << 52) - 1
+	OR typeof(checkpoint) <> 'integer' OR checkpoint NOT BETWEEN 0 AND (1 << 52) - 1 OR typeof(what) <> 'integer' OR what NOT BETWEEN 1 AND 63
+	OR typeof(parent_ino) <> 'integer' OR parent_ino NOT BETWEEN 1 - (1 << 52) AND (1 << 52) - 1 OR (what & 24 = 0) <> (parent_ino = 0)
+	OR typeof(name) <> 'text' OR iif(parent_ino = 0, name <> '', NOT valid_name(name)) OR typeof(first) <> 'integer' OR typeof(last) <> 'integer'`
