@@ -41,8 +41,15 @@ const turned = "inode %d has become a directory, or is none any more"
 // remade is a condition: that an inode has come, or has another type or another number of links.
 const remade = "(p.ino IS NOT NULL AND NOT (h.there=1 AND h.nlink=p.nlink AND (h.mode & 61440)=(p.mode & 61440)))"
 
+// ordinary is a condition: that an inode is a file or a directory which was there, of the same type and with as many links.
+const ordinary = `((h.there=1 AND h.mode=p.mode AND h.nlink=p.nlink AND p.nlink BETWEEN 1 AND 4294967295 AND (p.mode & 61440) IN (16384, 32768)) IS TRUE)`
+
 // Rules of rows h that have changed and are rows p now, if there are any.
 var (
+	// brokenOrdinary are those of brokenInodes that an ordinary one may break, after one that fits what is not ordinary. Mostly nothing is, and to
+	// ask for all of them takes longer.
+	brokenOrdinary = []broken{{turned, "NOT " + ordinary}, cannotBe(database.KeptInode), wrongSize}
+
 	brokenInodes = []broken{
 		cannotBe(database.KeptInode),
 		{"the root, inode %d, is no directory", "h.ino=1 AND (p.mode & 61440) IS NOT 16384"},
@@ -54,12 +61,7 @@ var (
 		{"a name leads to inode %d, which is gone", `CASE WHEN p.ino IS NULL AND h.ino<=?2 THEN h.ino IN (SELECT d.ino FROM fs_dentry d WHERE d.ino IN
 			(SELECT g.ino FROM art_old_inode g WHERE g.checkpoint=?1 AND NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=g.ino))) END`},
 		{"inode %d has no links, or too many", "p.nlink NOT BETWEEN 1 AND 4294967295"},
-		// What has not changed fits what the size was.
-		{"inode %d has another size than its content, or its target", `NOT (h.there=1 AND p.size=h.size) AND CASE p.mode & 61440
-			WHEN 32768 THEN EXISTS (SELECT 1 FROM fs_data c WHERE c.ino=p.ino AND c.chunk_index>=(min(p.size, ifnull(h.size, p.size))-1)/chunk_size()
-					AND (` + outside("c", "p") + `))
-				OR p.size<h.size AND EXISTS (SELECT 1 FROM art_origin o WHERE o.ino=p.ino AND o.data_limit>p.size)
-			WHEN 40960 THEN NOT ` + fitting("p") + ` END`},
+		wrongSize,
 		{turned, "(h.there=1 AND (h.mode & 61440)=16384) IS NOT ((p.mode & 61440) IS 16384)"},
 	}
 	// brokenTypes are rules of inodes that have come, or are of another type.
@@ -91,6 +93,12 @@ var (
 		database.KeptXattr:    {{"inode %d is not there, but has an attribute", goneInode}},
 		database.KeptBirth:    {{"inode %d is not there, but has a time of birth", goneInode}},
 	}
+	// What has not changed fits what the size was.
+	wrongSize = broken{"inode %d has another size than its content, or its target", `NOT (h.there=1 AND p.size=h.size) AND CASE p.mode & 61440
+		WHEN 32768 THEN EXISTS (SELECT 1 FROM fs_data c WHERE c.ino=p.ino AND c.chunk_index>=(min(p.size, ifnull(h.size, p.size))-1)/chunk_size()
+				AND (` + outside("c", "p") + `))
+			OR p.size<h.size AND EXISTS (SELECT 1 FROM art_origin o WHERE o.ino=p.ino AND o.data_limit>p.size)
+		WHEN 40960 THEN NOT ` + fitting("p") + ` END`}
 	linkWithoutTarget = broken{"symbolic link %d has no target", "(p.mode & 61440)=40960 AND NOT EXISTS (SELECT 1 FROM fs_symlink s WHERE s.ino=h.ino)"}
 )
 
@@ -140,23 +148,31 @@ func (w *writer) soundTree(to *Checkpoint, top Ino) error {
 		if !changed[k] {
 			continue
 		}
+		count := "0"
 		from, rules := k.Old+" h JOIN "+k.Table+" p ON "+k.Equal("p", "h"), slices.Concat([]broken{cannotBe(k)}, brokenRows[k])
 		switch k {
 		case database.KeptInode:
-			from, rules = strings.Replace(from, "JOIN", "LEFT JOIN", 1), brokenInodes
+			from, rules, count = strings.Replace(from, "JOIN", "LEFT JOIN", 1), brokenInodes, "sum("+remade+")"
+			others, err := w.findBroken(to, k, from, brokenOrdinary, "0")
+			if err != nil {
+				return err
+			}
+			if !others.turned {
+				continue
+			}
 		case database.KeptDentry:
 			rules = brokenNames
 		}
 		if brokenRows[k] != nil { // what has come is a fork's own: below it there may be rows of inodes that it has deleted
 			from = strings.Replace(from, "JOIN ", "JOIN main.", 1) + " LEFT JOIN fs_inode i ON i.ino=h." + k.Key[0]
 		}
-		found, err := w.findBroken(to, k, from, rules)
+		found, err := w.findBroken(to, k, from, rules, count)
 		if err == nil && k == database.KeptSymlink {
-			_, err = w.findBroken(to, k, k.Old+" h JOIN fs_inode p ON p.ino=h.ino", []broken{linkWithoutTarget})
+			_, err = w.findBroken(to, k, k.Old+" h JOIN fs_inode p ON p.ino=h.ino", []broken{linkWithoutTarget}, "0")
 		}
 		if err == nil && found.remade {
 			counts = true
-			_, err = w.findBroken(to, k, from, brokenTypes)
+			_, err = w.findBroken(to, k, from, brokenTypes, "0")
 		}
 		if err != nil {
 			return err
@@ -215,17 +231,14 @@ func (w *writer) define() error {
 type changedInode struct{ turned, remade bool }
 
 // findBroken looks at all rows of a table that have changed, once, and returns [ErrCorrupt] if one of some rules says that one is
-// broken. Of inodes it tells whether any has [turned], which is the last rule, and whether any is [remade].
-func (w *writer) findBroken(to *Checkpoint, k *database.Kept, from string, rules []broken) (found changedInode, err error) {
-	which, also := "CASE", "0"
+// broken. Of inodes it tells whether any has [turned], which is the last rule, and whether any is [remade], if that is what it counts.
+func (w *writer) findBroken(to *Checkpoint, k *database.Kept, from string, rules []broken, count string) (found changedInode, err error) {
+	which := "CASE"
 	for i, b := range rules {
 		which += fmt.Sprintf(" WHEN %s THEN %d", b.condition, i)
 	}
-	if k == database.KeptInode {
-		also = "sum(" + remade + ")"
-	}
 	// The column in the middle is of the row that has the least (https://sqlite.org/lang_select.html#bareagg).
-	q, _, err := w.Prepare("SELECT min(" + which + " END), h." + k.Key[0] + ", " + also + " FROM " + from + " WHERE h.checkpoint=?1")
+	q, _, err := w.Prepare("SELECT min(" + which + " END), h." + k.Key[0] + ", " + count + " FROM " + from + " WHERE h.checkpoint=?1")
 	if err != nil {
 		return found, fmt.Errorf("%w: %v", ErrCorrupt, err)
 	}

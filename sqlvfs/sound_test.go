@@ -10,9 +10,9 @@ import (
 	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
-// remembered makes a database with a directory, two files, a symbolic link and a checkpoint, after which a file and the link have changed, and
-// the other file is gone.
-func remembered(t *testing.T) string {
+// remembered makes a database with a directory, two files, a symbolic link and a checkpoint, after which a file has changed, and unless only
+// that has, the link too, and the other file is gone.
+func remembered(t *testing.T, only bool) string {
 	path := filepath.Join(memoryDir(t), "a.db")
 	s := openTest(t, path)
 	dir := create(t, s, "dir", syscall.S_IFDIR|0o755) // 2
@@ -32,12 +32,14 @@ func remembered(t *testing.T) string {
 	_, err := s.Checkpoint(ByUser, "one")
 	must(t, err)
 	must(t, s.WriteAt(f, []byte("two, longer"), 0, nil, Now()))
-	aim("longer")
-	step(s, func(tx *Tx) {
-		must(t, tx.Unlink(tx.Root(), "removed"))
-		gone.Attr.Nlink = 0
-		tx.Dirty(gone)
-	})
+	if !only {
+		aim("longer")
+		step(s, func(tx *Tx) {
+			must(t, tx.Unlink(tx.Root(), "removed"))
+			gone.Attr.Nlink = 0
+			tx.Dirty(gone)
+		})
+	}
 	for _, in := range []*Inode{f, link, gone} {
 		put(s, in)
 	}
@@ -50,7 +52,7 @@ func remembered(t *testing.T) string {
 func TestGoingBackToNonsenseIsRefused(t *testing.T) {
 	const inode = "INSERT OR REPLACE INTO art_old_inode (ino, checkpoint, there, mode, nlink, uid, gid, size, atime, mtime, ctime, rdev, atime_nsec, mtime_nsec, ctime_nsec) VALUES "
 	const name = "INSERT OR REPLACE INTO art_old_dentry (parent_ino, name, checkpoint, there, ino) VALUES "
-	for _, c := range []struct{ name, sql string }{
+	testNonsense(t, false, []nonsense{
 		{"no inode", "UPDATE art_checkpoint SET max_ino=0"},
 		{"fewer inodes than none", "UPDATE art_checkpoint SET max_ino=-1"},
 		{"text for the highest inode", "UPDATE art_checkpoint SET max_ino='x'"},
@@ -89,9 +91,30 @@ func TestGoingBackToNonsenseIsRefused(t *testing.T) {
 		{"no links", "UPDATE art_old_inode SET nlink=0 WHERE ino=3"},
 		{"a whiteout in a file", "INSERT INTO art_old_whiteout (parent_ino, name, checkpoint, there) VALUES (3, 'x', 1, 1)"},
 		{"a chunk", "INSERT INTO art_old_data (ino, chunk_index, checkpoint, there, data) VALUES (3, -5, 1, 1, x'00')"},
-	} {
+	})
+	// Where nothing has come or gone, and only a file has changed.
+	testNonsense(t, true, []nonsense{
+		{"a size", "UPDATE art_old_inode SET size=-9"},
+		{"text for the owner", "UPDATE art_old_inode SET uid='x'"},
+		{"a time", "UPDATE art_old_inode SET mtime_nsec=1000000000"},
+		{"a type", "UPDATE art_old_inode SET mode=16877"},
+		{"another type", "UPDATE art_old_inode SET mode=4516"},
+		{"no inode", "UPDATE art_old_inode SET there=0"},
+		{"a larger size", "UPDATE art_old_inode SET size=12"},
+		{"a smaller size", "UPDATE art_old_inode SET size=2"},
+		{"another chunk", "DELETE FROM art_old_data"},
+		{"more links", "UPDATE art_old_inode SET nlink=2"},
+		{"no links", "UPDATE art_old_inode SET nlink=0"},
+	})
+}
+
+// nonsense is a name of what somebody has written into history, and how.
+type nonsense struct{ name, sql string }
+
+func testNonsense(t *testing.T, only bool, list []nonsense) {
+	for _, c := range list {
 		t.Run(c.name, func(t *testing.T) {
-			path := remembered(t)
+			path := remembered(t, only)
 			alter(t, path, c.sql)
 			for what, to := range map[string]Destination{"undo": Undo, "rewind": To("one")} {
 				s := openTest(t, path)
