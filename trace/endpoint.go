@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -75,6 +76,21 @@ func (p *process) Device(fd int) string {
 	return fmt.Sprintf("%s %d:%d", kind, unix.Major(stat.Rdev), unix.Minor(stat.Rdev))
 }
 
+// Process implements decode.Endpoints.
+func (p *process) Process(fd int) int {
+	info, err := os.ReadFile("/proc/" + strconv.Itoa(int(*p)) + "/fdinfo/" + strconv.Itoa(fd))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(info)) {
+		if pid, ok := strings.CutPrefix(line, "Pid:"); ok { // proc_pid_fdinfo(5)
+			n, _ := strconv.Atoi(strings.TrimSpace(pid))
+			return n
+		}
+	}
+	return 0
+}
+
 // transports are the names of the protocols of the Internet, as strace has them.
 var transports = map[int]string{
 	unix.IPPROTO_TCP: "TCP", unix.IPPROTO_UDP: "UDP", unix.IPPROTO_UDPLITE: "UDPLITE", unix.IPPROTO_SCTP: "SCTP",
@@ -113,11 +129,19 @@ func endpoint(fd int) string {
 		}
 		text += fmt.Sprintf(":[%d", stat.Ino)
 		for _, address := range []unix.Sockaddr{local, remote} {
-			if u, ok := address.(*unix.SockaddrUnix); ok && u.Name != "" {
+			if u, ok := address.(*unix.SockaddrUnix); ok && u.Name != "" && u.Name != "@" { // as x/sys has one without a name
 				text += "," + decode.Quote([]byte(u.Name))
 			}
 		}
 		return text + "]"
+	case unix.AF_NETLINK:
+		protocol, _ := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)
+		var stat unix.Stat_t
+		if n, ok := local.(*unix.SockaddrNetlink); ok && n.Pid != 0 {
+			return fmt.Sprintf("NETLINK:[%s:%d]", decode.NetlinkProtocol(protocol), n.Pid)
+		} else if unix.Fstat(fd, &stat) == nil {
+			return fmt.Sprintf("NETLINK:[%d]", stat.Ino)
+		}
 	}
 	return ""
 }

@@ -100,20 +100,24 @@ func descriptorSet(list string) (func(fd int) bool, error) {
 	return func(fd int) bool { return named[fd] != not }, nil
 }
 
-// descriptors takes which kinds of descriptors are shown with what they refer to.
+// descriptors takes which kinds of descriptors are shown with what they refer to; with ! in front it is the others.
 func (o *options) descriptors(list string) error {
-	for what := range strings.SplitSeq(list, ",") {
-		switch what {
-		case "path":
-			o.style.Files = true
-		case "all", "socket", "dev", "pidfd", "signalfd":
-			o.style.Sockets = true
-		case "none":
-			o.style.Files, o.style.Sockets = false, false
-		default:
-			return cli.WithHint(fmt.Errorf("unknown kind of descriptor %q", what), "use all, path, socket, dev, pidfd, signalfd or none")
+	rest, not := strings.CutPrefix(list, "!")
+	var shown decode.Descriptors
+	for what := range strings.SplitSeq(rest, ",") {
+		kind, known := map[string]decode.Descriptors{
+			"path": decode.PathDescriptors, "socket": decode.SocketDescriptors, "dev": decode.DeviceDescriptors, "pidfd": decode.PidDescriptors,
+			"signalfd": decode.NoDescriptors, "all": decode.AllDescriptors, "none": decode.NoDescriptors,
+		}[what]
+		if !known {
+			return cli.WithHint(fmt.Errorf("unknown kind of descriptor %q", what), "use all, path, socket, dev, pidfd or none")
 		}
+		shown |= kind
 	}
+	if not {
+		shown ^= decode.AllDescriptors
+	}
+	o.style.Descriptors = shown
 	return nil
 }
 

@@ -45,7 +45,7 @@ func (o *options) variables() map[string]any {
 		"report": &o.report, "json": &o.json, "deny": &o.deny, "e": &o.expressions, "trace-path": &o.paths,
 		"successful-only": &o.successful, "failed-only": &o.failed,
 		"signal": qualify("signal", "all"), "status": qualify("status", ""), "quiet": qualify("quiet", "attach"), "no-exits": &o.style.NoExits,
-		"no-abbrev": &o.style.Whole, "decode-fds": qualify("decode-fds", "path"), "decode-sockets": &o.style.Sockets,
+		"no-abbrev": &o.style.Whole, "decode-fds": qualify("decode-fds", "path"), "decode-sockets": fixed(o.descriptors, "all"),
 		"timestamps": o.clock, "precise-timestamps": fixed(o.clock, "time,us"), "unix-timestamps": fixed(o.clock, "unix,us"),
 		"relative-timestamps": precise(&o.style.Since), "syscall-times": precise(&o.style.Duration), "columns": &o.style.Column,
 		"string-limit": &o.style.Strings, "strings-in-hex": o.inHex, "non-ascii-in-hex": fixed(o.inHex, "non-ascii"),

@@ -46,6 +46,8 @@ type Endpoints interface {
 	// Device returns the kind and the numbers of a device, such as char 1:3; it is
 	// empty for what is none.
 	Device(fd int) string
+	// Process returns the id of the process that a pidfd is for; it is 0 for what is none.
+	Process(fd int) int
 }
 
 // Call is one system call.
@@ -62,11 +64,8 @@ type Call struct {
 	First bool
 
 	Files Files
-	// ShowFiles asks for the paths of descriptors beside their numbers.
-	ShowFiles bool
-	// ShowSockets asks, with ShowFiles, for what sockets are connected to and for the
-	// numbers of devices.
-	ShowSockets bool
+	// Show says which descriptors are shown with what they refer to beside their numbers.
+	Show Descriptors
 	// Hex says which strings and buffers are shown as numbers.
 	Hex Hex
 	// Whole asks for structures and environments with all their members; else those

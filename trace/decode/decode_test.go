@@ -113,7 +113,7 @@ func TestText(t *testing.T) {
 		{"sendto", [6]uint64{3, at, 20, 0, at + 24, 12}, append(netlinkRequest(), words(unix.AF_NETLINK, 0)...), 20, 0,
 			`sendto(3, [{nlmsg_len=20, nlmsg_type=RTM_GETADDR, nlmsg_flags=NLM_F_REQUEST|NLM_F_DUMP, nlmsg_seq=9, nlmsg_pid=0}, {ifa_family=AF_UNSPEC, ...}], 20, 0, {sa_family=AF_NETLINK, nl_pid=0, nl_groups=00000000}, 12) = 20`},
 		{"sendmmsg", [6]uint64{3, at, 2, 0}, append(words(0, 0, at+128, 1, 0, 0, 0, 2, 0, 0, at+128, 1, 0, 0, 0, 0, at+144, 2), "ab"...), 1, 0,
-			`sendmmsg(3, [{msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base="ab", iov_len=2}], msg_iovlen=1, msg_controllen=0, msg_flags=0}, msg_len=2}], 2, 0) = 1`},
+			`sendmmsg(3, [{msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base="ab", iov_len=2}], msg_iovlen=1, msg_controllen=0, msg_flags=0}, msg_len=2}, {msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base="ab", iov_len=2}], msg_iovlen=1, msg_controllen=0, msg_flags=0}}], 2, 0) = 1`},
 		{"recvmmsg", [6]uint64{3, at, 2, 0, at + 64}, words(0, 0, 0, 0, 0, 0, 0, 0, 1, 2), 0, 0,
 			`recvmmsg(3, [], 2, 0, {tv_sec=1, tv_nsec=2}) = 0 (Timeout)`},
 		{"capset", [6]uint64{at, at + 8}, words(0x20080522, 1<<21|2<<32, 0, 1), 0, 0,
@@ -135,6 +135,39 @@ func TestText(t *testing.T) {
 		{"fcntl", [6]uint64{0, 1<<32 | unix.F_GETOWN_EX, at}, words(1 | 77<<32), 0, 0, `fcntl(0, F_GETOWN_EX, {type=F_OWNER_PID, pid=77}) = 0`},
 		{"writev", [6]uint64{1, at, 2}, append(words(at+32, ^uint64(0), at+32, 1), strings.Repeat("x", 40)...), -1, unix.EINVAL,
 			`writev(1, [{iov_base="` + strings.Repeat("x", 32) + `"..., iov_len=18446744073709551615}, {iov_base="x", iov_len=1}], 2) = -1 EINVAL (Invalid argument)`},
+		{"futex", [6]uint64{at, 9 | 128 | 256, 2, 0, 99, 1<<32 - 1}, nil, -1, unix.EAGAIN,
+			`futex(0x10000, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 2, NULL, FUTEX_BITSET_MATCH_ANY) = -1 EAGAIN (Resource temporarily unavailable)`},
+		{"futex", [6]uint64{at, 5, 2, 3, at, 1<<28 | 4<<24 | 5<<12 | 6}, nil, 1, 0,
+			`futex(0x10000, FUTEX_WAKE_OP, 2, 3, 0x10000, FUTEX_OP_ADD<<28|0x5<<12|FUTEX_OP_CMP_GT<<24|0x6) = 1`},
+		{"futex", [6]uint64{at, 6, 2, 0}, nil, 0, 0, `futex(0x10000, FUTEX_LOCK_PI, NULL) = 0`},
+		{"futex_waitv", [6]uint64{at, 1, 0, 0, 1}, words(7, 0x40, 130), 0, 0,
+			`futex_waitv([{val=0x7, uaddr=0x40, flags=FUTEX_32|FUTEX_PRIVATE_FLAG}], 1, 0, NULL, CLOCK_MONOTONIC) = 0`},
+		{"prctl", [6]uint64{unix.PR_GET_NAME, at}, []byte("worker\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"), 0, 0, `prctl(PR_GET_NAME, "worker") = 0`},
+		{"prctl", [6]uint64{unix.PR_SET_NAME, at}, []byte("a name that is long"), 0, 0, `prctl(PR_SET_NAME, "a name that is "...) = 0`},
+		{"prctl", [6]uint64{unix.PR_GET_PDEATHSIG, at}, words(15), 0, 0, `prctl(PR_GET_PDEATHSIG, [SIGTERM]) = 0`},
+		{"prctl", [6]uint64{unix.PR_MCE_KILL, 1, 1}, nil, 0, 0, `prctl(PR_MCE_KILL, PR_MCE_KILL_SET, PR_MCE_KILL_EARLY, 0, 0) = 0`},
+		{"prctl", [6]uint64{unix.PR_MCE_KILL, 0, 1}, nil, 0, 0, `prctl(PR_MCE_KILL, PR_MCE_KILL_CLEAR, 0x1, 0, 0) = 0`},
+		{"prctl", [6]uint64{unix.PR_SET_DUMPABLE, 1<<32 | 1}, nil, -1, unix.EINVAL,
+			`prctl(PR_SET_DUMPABLE, 0x100000001 /* SUID_DUMP_??? */) = -1 EINVAL (Invalid argument)`},
+		{"prctl", [6]uint64{unix.PR_SET_SECCOMP, 1, 5}, nil, 0, 0, `prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) = 0`},
+		{"prctl", [6]uint64{unix.PR_SET_TAGGED_ADDR_CTRL, 1 | 2}, nil, 0, 0,
+			`prctl(PR_SET_TAGGED_ADDR_CTRL, PR_TAGGED_ADDR_ENABLE|PR_MTE_TCF_SYNC, 0, 0, 0) = 0`},
+		{"prctl", [6]uint64{unix.PR_SVE_GET_VL}, nil, 0x20010, 0, `prctl(PR_SVE_GET_VL) = 0x20010 (PR_SVE_VL_INHERIT|0x10)`},
+		{"prctl", [6]uint64{unix.PR_SCHED_CORE, 0, 7, 1, at}, words(0xabc), 0, 0,
+			`prctl(PR_SCHED_CORE, PR_SCHED_CORE_GET, 7, 0x1 /* PIDTYPE_TGID */, [0xabc]) = 0`},
+		{"openat", [6]uint64{5, at, 1 << 31}, []byte("a\x00"), -1, unix.EINVAL, `openat(5, "a", O_RDONLY|0x80000000) = -1 EINVAL (Invalid argument)`},
+		{"openat2", [6]uint64{5, at, at + 8, 32}, words('a', 0, 0, 0, 3), -1, unix.E2BIG,
+			`openat2(5, "a", {flags=O_RDONLY, resolve=0, /* bytes 24..31 */ "\x03\x00\x00\x00\x00\x00\x00\x00"}, 32) = -1 E2BIG (Argument list too long)`},
+		{"openat2", [6]uint64{5, at, at + 8, 40}, words('a', 0, 0, 0), -1, unix.EFAULT,
+			`openat2(5, "a", {flags=O_RDONLY, resolve=0, ???}, 40) = -1 EFAULT (Bad address)`},
+		{"set_mempolicy", [6]uint64{0x8002, at, 66}, words(3, 0), 0, 0,
+			`set_mempolicy(MPOL_BIND|MPOL_F_STATIC_NODES, [0000000000000003, 0000000000000000], 66) = 0`},
+		{"move_pages", [6]uint64{0, 2, at, 0, at + 16, 2}, append(words(0x5000, 0x6000), words(1|uint64(0xfffffff2)<<32)...), 0, 0,
+			`move_pages(0, 2, [0x5000, 0x6000], NULL, [1, -EFAULT], MPOL_MF_MOVE) = 0`},
+		{"fcntl", [6]uint64{1, unix.F_GETSIG}, nil, 1, 0, `fcntl(1, F_GETSIG) = 1 (SIGHUP)`},
+		{"getsockopt", [6]uint64{3, unix.SOL_SOCKET, unix.SO_TYPE, at, at + 8}, words(2, 3), 0, 0, `getsockopt(3, SOL_SOCKET, SO_TYPE, "\2\0\0", [3]) = 0`},
+		{"sendmmsg", [6]uint64{3, at, 2, 0}, append(words(0, 0, at+128, 1, 0, 0, 0, 2, 0, 0, at+128, 1, 0, 0, 0, 0, at+144, 2), "ab"...), -1, unix.EPERM,
+			`sendmmsg(3, [{msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base="ab", iov_len=2}], msg_iovlen=1, msg_controllen=0, msg_flags=0}}, {msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base="ab", iov_len=2}], msg_iovlen=1, msg_controllen=0, msg_flags=0}}], 2, 0) = -1 EPERM (Operation not permitted)`},
 		{"ioctl", [6]uint64{0, unix.TIOCINQ, at}, words(12), 0, 0, `ioctl(0, FIONREAD, [12]) = 0`},
 		{"chdir", [6]uint64{at + 0xffd}, append(make([]byte, 0xffd), "/a\x00"...), 0, 0, `chdir("/a") = 0`}, // the page's last bytes
 		{"sysinfo", [6]uint64{at}, append(words(7), make([]byte, 104)...), 0, 0,
@@ -315,7 +348,7 @@ func FuzzDecode(f *testing.F) {
 		x.Args = [6]uint64{a, b, c, d, b, c}
 		x.Mem, x.Ret, x.Failed = image{0x1000, memory}, ret, ret < 0 && ret > -4096
 		if full {
-			x.Mem, x.ShowFiles, x.Files = everywhere(memory), true, named(memory[:min(len(memory), 100)])
+			x.Mem, x.Show, x.Files = everywhere(memory), AllDescriptors, named(memory[:min(len(memory), 100)])
 		}
 		line, result := text(x)
 		enter, complete := AppendEnter(nil, x)

@@ -56,7 +56,7 @@ func dumpMessage(p *printer, total uint64) { p.dumpMessage(p.call.Args[1], total
 func dumpVector(p *printer, total uint64)  { p.dumpVector(p.call.Args[1], p.call.Args[2], total) }
 
 func dumpMessages(p *printer, _ uint64) {
-	for i := range min(uint64(p.call.Ret), 1024) { // UIO_MAXIOV
+	for i := range min(uint64(p.call.Ret), maxMessages) {
 		at := p.call.Args[1] + i*mmsghdrSize
 		b := p.peek(at, mmsghdrSize)
 		if b == nil {

@@ -1,37 +1,62 @@
 package decode
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
+
+// Descriptors are kinds of descriptors.
+type Descriptors uint8
+
+// The kinds are those of strace's --decode-fds. Any may have a path, or what stands for one, such as pipe:[7]; a socket has
+// addresses besides, a device its numbers, and a pidfd its process.
+const (
+	PathDescriptors Descriptors = 1 << iota
+	SocketDescriptors
+	DeviceDescriptors
+	PidDescriptors
+
+	NoDescriptors  Descriptors = 0
+	AllDescriptors             = PathDescriptors | SocketDescriptors | DeviceDescriptors | PidDescriptors
+)
 
 // fd prints a descriptor and, if that is asked for, what it refers to.
 func (p *printer) fd(fd int32) {
 	p.dec(int64(fd))
-	if p.call.ShowFiles && fd >= 0 && !p.endpoint(int(fd)) {
-		p.file(p.call.Files.Path(int(fd)))
+	if p.call.Show == NoDescriptors || fd < 0 {
+		return
+	}
+	path := p.call.Files.Path(int(fd))
+	if !p.endpoint(int(fd), path) && p.call.Show&PathDescriptors != 0 {
+		p.file(path)
 	}
 }
 
-// endpoint prints what a descriptor is connected to, if that is asked for and known.
-func (p *printer) endpoint(fd int) bool {
+// endpoint prints what a descriptor with the path is beside that, if it is asked for and known.
+func (p *printer) endpoint(fd int, path string) bool {
 	e, ok := p.call.Files.(Endpoints)
-	if !ok || !p.call.ShowSockets {
+	if !ok || p.call.Show&^PathDescriptors == 0 {
 		return false
 	}
-	path := p.call.Files.Path(fd)
-	if strings.HasPrefix(path, "socket:[") {
-		text := e.Endpoint(fd)
-		if text != "" {
-			p.str("<")
-			p.str(text + ">")
+	text := ""
+	switch {
+	case strings.HasPrefix(path, "socket:["):
+		if p.call.Show&SocketDescriptors != 0 {
+			text = e.Endpoint(fd)
 		}
-		return text != ""
+	case path == "anon_inode:[pidfd]":
+		if pid := e.Process(fd); pid > 0 && p.call.Show&PidDescriptors != 0 {
+			text = "pid:" + strconv.Itoa(pid)
+		}
+	case p.call.Show&DeviceDescriptors != 0:
+		if device := e.Device(fd); device != "" {
+			text = string(appendEscaped(nil, []byte(path), "<>")) + "<" + device + ">"
+		}
 	}
-	device := e.Device(fd)
-	if device == "" {
+	if text == "" {
 		return false
 	}
-	p.str("<")
-	p.buf = appendEscaped(p.buf, []byte(path), "<>")
-	p.str("<" + device + ">>")
+	p.str("<" + text + ">")
 	return true
 }
 

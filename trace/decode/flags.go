@@ -36,7 +36,7 @@ func (s *flagSet) all() uint64 {
 // flagSets are all sets by their names in package syscalls' table.
 var flagSets = sync.OnceValue(func() map[string]*flagSet {
 	all := map[string]*flagSet{}
-	for _, part := range []map[string]*flagSet{fileFlags, processFlags, networkFlags, rareFlags} {
+	for _, part := range []map[string]*flagSet{fileFlags, processFlags, networkFlags, rareFlags, prctlFlags} {
 		maps.Copy(all, part)
 	}
 	return all
@@ -77,6 +77,16 @@ func (p *printer) printName(set *flagSet, v uint64) {
 		}
 	}
 	p.hex(uint64(uint32(v)))
+	p.str(" /* " + set.unknown + " */")
+}
+
+// printLongName is printName for a value of 64 bits.
+func (p *printer) printLongName(set *flagSet, v uint64) {
+	if v>>32 == 0 {
+		p.printName(set, v)
+		return
+	}
+	p.hex(v)
 	p.str(" /* " + set.unknown + " */")
 }
 

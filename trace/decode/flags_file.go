@@ -9,7 +9,7 @@ var fileFlags = map[string]*flagSet{
 		{unix.O_APPEND, "O_APPEND"}, {unix.O_NONBLOCK, "O_NONBLOCK"}, {unix.O_SYNC, "O_SYNC"}, {unix.O_DSYNC, "O_DSYNC"},
 		{unix.O_DIRECT, "O_DIRECT"}, {largeFile, "O_LARGEFILE"}, {unix.O_NOFOLLOW, "O_NOFOLLOW"}, {unix.O_NOATIME, "O_NOATIME"},
 		{unix.O_CLOEXEC, "O_CLOEXEC"}, {unix.O_PATH, "O_PATH"}, {unix.O_TMPFILE, "O_TMPFILE"}, {unix.O_DIRECTORY, "O_DIRECTORY"},
-		{unix.O_ASYNC, "FASYNC"},
+		{unix.O_ASYNC, "FASYNC"}, {unix.O_SYNC &^ unix.O_DSYNC, "__O_SYNC"}, {unix.O_TMPFILE &^ unix.O_DIRECTORY, "__O_TMPFILE"},
 	}},
 	"access": {"?_OK", []flag{
 		{0, "F_OK"}, {4, "R_OK"}, {2, "W_OK"}, {1, "X_OK"},

@@ -107,22 +107,6 @@ var rareFlags = map[string]*flagSet{
 	"seccomp_mode": {"SECCOMP_MODE_???", []flag{
 		{0, "SECCOMP_MODE_DISABLED"}, {1, "SECCOMP_MODE_STRICT"}, {2, "SECCOMP_MODE_FILTER"},
 	}},
-	"ambient": {"PR_CAP_AMBIENT_???", []flag{
-		{1, "PR_CAP_AMBIENT_IS_SET"}, {2, "PR_CAP_AMBIENT_RAISE"}, {3, "PR_CAP_AMBIENT_LOWER"}, {4, "PR_CAP_AMBIENT_CLEAR_ALL"},
-	}},
-	"securebits": {"SECBIT_???", []flag{
-		{0x1, "SECBIT_NOROOT"}, {0x2, "SECBIT_NOROOT_LOCKED"}, {0x4, "SECBIT_NO_SETUID_FIXUP"}, {0x8, "SECBIT_NO_SETUID_FIXUP_LOCKED"},
-		{0x10, "SECBIT_KEEP_CAPS"}, {0x20, "SECBIT_KEEP_CAPS_LOCKED"}, {0x40, "SECBIT_NO_CAP_AMBIENT_RAISE"},
-		{0x80, "SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED"},
-	}},
-	"dumpable": {"SUID_DUMP_???", []flag{{0, "SUID_DUMP_DISABLE"}, {1, "SUID_DUMP_USER"}, {2, "SUID_DUMP_ROOT"}}},
-	"pr_mm": {"PR_SET_MM_???", []flag{
-		{1, "PR_SET_MM_START_CODE"}, {2, "PR_SET_MM_END_CODE"}, {3, "PR_SET_MM_START_DATA"}, {4, "PR_SET_MM_END_DATA"},
-		{5, "PR_SET_MM_START_STACK"}, {6, "PR_SET_MM_START_BRK"}, {7, "PR_SET_MM_BRK"}, {8, "PR_SET_MM_ARG_START"}, {9, "PR_SET_MM_ARG_END"},
-		{10, "PR_SET_MM_ENV_START"}, {11, "PR_SET_MM_ENV_END"}, {12, "PR_SET_MM_AUXV"}, {13, "PR_SET_MM_EXE_FILE"}, {14, "PR_SET_MM_MAP"},
-		{15, "PR_SET_MM_MAP_SIZE"},
-	}},
-	"pr_vma": {"PR_SET_VMA_???", []flag{{0, "PR_SET_VMA_ANON_NAME"}}},
 	"ring_setup": {"IORING_SETUP_???", []flag{
 		{0x1, "IORING_SETUP_IOPOLL"}, {0x2, "IORING_SETUP_SQPOLL"}, {0x4, "IORING_SETUP_SQ_AFF"}, {0x8, "IORING_SETUP_CQSIZE"},
 		{0x10, "IORING_SETUP_CLAMP"}, {0x20, "IORING_SETUP_ATTACH_WQ"}, {0x40, "IORING_SETUP_R_DISABLED"}, {0x80, "IORING_SETUP_SUBMIT_ALL"},
@@ -151,12 +135,26 @@ var rareFlags = map[string]*flagSet{
 	"mpol": {"MPOL_???", []flag{
 		{0, "MPOL_DEFAULT"}, {1, "MPOL_PREFERRED"}, {2, "MPOL_BIND"}, {3, "MPOL_INTERLEAVE"}, {4, "MPOL_LOCAL"}, {5, "MPOL_PREFERRED_MANY"},
 	}},
-	"mpol_move": {"MPOL_???", []flag{{1, "MPOL_MF_STRICT"}, {2, "MPOL_MF_MOVE"}, {4, "MPOL_MF_MOVE_ALL"}}},
+	"propagation": {"MS_???", []flag{
+		{0, "0"}, {1 << 17, "MS_UNBINDABLE"}, {1 << 18, "MS_PRIVATE"}, {1 << 19, "MS_SLAVE"}, {1 << 20, "MS_SHARED"},
+	}},
+	"mpol_flags": {"MPOL_F_???", []flag{{0x8000, "MPOL_F_STATIC_NODES"}, {0x4000, "MPOL_F_RELATIVE_NODES"}, {0x2000, "MPOL_F_NUMA_BALANCING"}}},
+	"mpol_get":   {"MPOL_F_???", []flag{{1, "MPOL_F_NODE"}, {2, "MPOL_F_ADDR"}, {4, "MPOL_F_MEMS_ALLOWED"}}},
+	"dnotify": {"DN_???", []flag{
+		{0x1, "DN_ACCESS"}, {0x2, "DN_MODIFY"}, {0x4, "DN_CREATE"}, {0x8, "DN_DELETE"}, {0x10, "DN_RENAME"}, {0x20, "DN_ATTRIB"},
+		{0x80000000, "DN_MULTISHOT"},
+	}},
+	"futex_waiter": {"FUTEX_???", []flag{{2, "FUTEX_32"}, {128, "FUTEX_PRIVATE_FLAG"}}},
+	"mpol_move":    {"MPOL_???", []flag{{1, "MPOL_MF_STRICT"}, {2, "MPOL_MF_MOVE"}, {4, "MPOL_MF_MOVE_ALL"}}},
 	"perf": {"PERF_FLAG_???", []flag{
 		{1, "PERF_FLAG_FD_NO_GROUP"}, {2, "PERF_FLAG_FD_OUTPUT"}, {4, "PERF_FLAG_PID_CGROUP"}, {8, "PERF_FLAG_FD_CLOEXEC"},
 	}},
 	"packet": {"PACKET_???", []flag{
 		{1, "PACKET_ADD_MEMBERSHIP"}, {2, "PACKET_DROP_MEMBERSHIP"}, {3, "PACKET_RECV_OUTPUT"}, {5, "PACKET_RX_RING"}, {6, "PACKET_STATISTICS"},
+		{7, "PACKET_COPY_THRESH"}, {8, "PACKET_AUXDATA"}, {9, "PACKET_ORIGDEV"}, {10, "PACKET_VERSION"}, {11, "PACKET_HDRLEN"},
+		{12, "PACKET_RESERVE"}, {13, "PACKET_TX_RING"}, {14, "PACKET_LOSS"}, {15, "PACKET_VNET_HDR"}, {16, "PACKET_TX_TIMESTAMP"},
+		{17, "PACKET_TIMESTAMP"}, {18, "PACKET_FANOUT"}, {19, "PACKET_TX_HAS_OFF"}, {20, "PACKET_QDISC_BYPASS"},
+		{21, "PACKET_ROLLOVER_STATS"}, {22, "PACKET_FANOUT_DATA"}, {23, "PACKET_IGNORE_OUTGOING"}, {24, "PACKET_VNET_HDR_SZ"},
 	}},
 	"raw": {"RAW_???", []flag{{1, "ICMP_FILTER"}}},
 	"netlink_opt": {"NETLINK_???", []flag{

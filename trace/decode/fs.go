@@ -12,7 +12,11 @@ func (p *printer) openFlags(v uint64) {
 	p.str([...]string{"O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"}[v&unix.O_ACCMODE])
 	if v &^= unix.O_ACCMODE; v != 0 {
 		p.str("|")
-		p.printSet(fileFlags["open"], v)
+		if v&fileFlags["open"].all() == 0 {
+			p.hex(v)
+		} else {
+			p.printSet(fileFlags["open"], v)
+		}
 	}
 }
 
@@ -24,7 +28,7 @@ func printOpenFlags(p *printer, _ *argument, v uint64) bool {
 // printOpenMode prints the mode of an open that creates a file.
 func printOpenMode(p *printer, a *argument, v uint64) bool {
 	flags := p.call.Args[a.number]
-	if flags&unix.O_CREAT == 0 && flags&unix.O_TMPFILE != unix.O_TMPFILE {
+	if flags&(unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY) == 0 {
 		return false
 	}
 	return printMode(p, a, v)
@@ -47,9 +51,7 @@ func printOpenHow(p *printer, a *argument, v uint64) bool {
 	}
 	p.str(", resolve=")
 	p.printSet(rareFlags["resolve"], u64(b, 16))
-	if p.call.Args[a.number] > 24 {
-		p.str(", ...")
-	}
+	p.tail(v, 24, p.call.Args[a.number])
 	p.str("}")
 	return true
 }

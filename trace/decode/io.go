@@ -74,6 +74,8 @@ func printFcntlArg(p *printer, _ *argument, v uint64) bool {
 		p.printSet(rareFlags["seals"], v)
 	case unix.F_SETLEASE:
 		p.printName(fileFlags["locktype"], v)
+	case unix.F_NOTIFY:
+		p.printSet(rareFlags["dnotify"], v)
 	case unix.F_SETSIG:
 		p.str(SignalName(int(v)))
 	case unix.F_SETLK, unix.F_SETLKW, unix.F_OFD_SETLK, unix.F_OFD_SETLKW:
@@ -122,6 +124,13 @@ func fcntlResult(p *printer, v int64) {
 		p.str(" (flags ")
 		p.printSet(fileFlags["fd"], uint64(v))
 		p.str(")")
+	case uint32(p.call.Args[1]) == unix.F_GETLEASE:
+		p.hex(uint64(v))
+		p.str(" (")
+		p.printName(fileFlags["locktype"], uint64(v))
+		p.str(")")
+	case uint32(p.call.Args[1]) == unix.F_GETSIG && v != 0:
+		p.named(v, SignalName(int(v)))
 	case uint32(p.call.Args[1]) == unix.F_DUPFD || uint32(p.call.Args[1]) == unix.F_DUPFD_CLOEXEC:
 		p.fd(int32(v))
 	default:

@@ -31,7 +31,7 @@ var kinds = map[string]kind{
 
 	"argv": printArgv, "envp": printEnvp, "clone": printClone, "clone_ids": printCloneIDs, "clone_args": printCloneArgs,
 	"wait_status": printWaitStatus, "mmap_flags": printMmapFlags, "mremap_to": printMremapTo,
-	"futex_op": printFutexOp, "futex_arg": printFutexArg,
+	"futex_op": printFutexOp, "futex_arg": printFutexArg, "futex_waiters": printFutexWaiters,
 	"cpuset": printCpuset, "cpuset_out": printCpusetOut, "restart": printRestart,
 
 	"signal": printSignal, "sigset": printSigset, "sigset_ptr": printSigsetPtr, "sigaction": printSigaction,
@@ -44,7 +44,9 @@ var kinds = map[string]kind{
 	"landlock_ruleset": printLandlockRuleset, "landlock_rule": printLandlockRule, "ioprio": printIoprio, "sent": printSent,
 	"hex32": printHex32, "mq_attr": printMqAttr, "syslog_arg": printSyslogArg, "keyring": printKeyring, "sembuf": printSembuf,
 	"residency": printResidency,
-	"addr_p":    printAddrP, "memfd_flags": printMemfdFlags, "hostname": printHostname, "buf_list": printBufList, "sigset_part": printSigsetPart,
+	"mpol":      printPolicy, "mpol_long": printLongPolicy, "mpol_p": printPolicyP, "nodes": printNodes, "addr_list": printAddrList, "int_list": printIntList,
+	"page_status": printPageStatus, "size_p": printSizeP,
+	"addr_p": printAddrP, "memfd_flags": printMemfdFlags, "hostname": printHostname, "buf_list": printBufList, "sigset_part": printSigsetPart,
 	"device_number": printDeviceNumber, "syslog": printSyslog, "kcmp_arg": printKcmpArg,
 
 	"sockaddr": printSockaddr, "sockaddr_out": printSockaddrOut, "socktype": printSocktype, "protocol": printProtocol,
@@ -189,7 +191,7 @@ func printBufText(p *printer, a *argument, v uint64) bool {
 func printDirfd(p *printer, _ *argument, v uint64) bool {
 	if int32(v) == unix.AT_FDCWD {
 		p.str("AT_FDCWD")
-		if p.call.ShowFiles {
+		if p.call.Show&PathDescriptors != 0 {
 			p.file(p.call.Files.Dir())
 		}
 	} else {

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"encoding/binary"
+	"slices"
 )
 
 // Both architectures are little-endian, and programs of the native one only are
@@ -36,6 +37,41 @@ func (p *printer) peek(addr uint64, n int) []byte {
 	return b
 }
 
+// tail prints what a program gives behind the members of a structure that are known: the bytes from known up to size,
+// which are zero where the program asks for nothing more.
+func (p *printer) tail(addr, known, size uint64) {
+	const largest = 4096 // a page, as the kernel has it (copy_struct_from_user's callers)
+	if size <= known {
+		return
+	}
+	b := p.peek(addr+known, int(min(size, largest)-min(known, largest)))
+	if b == nil {
+		p.str(", ???")
+		return
+	}
+	if !slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) {
+		return
+	}
+	p.str(", /* bytes ")
+	p.udec(known)
+	p.str("..")
+	p.udec(size - 1)
+	p.str(" */ ")
+	p.hexString(b[:min(len(b), p.stringLimit())])
+	if uint64(p.stringLimit()) < size-known {
+		p.str("...")
+	}
+}
+
+// readable returns as many of the n bytes at addr as are readable.
+func (p *printer) readable(addr uint64, n int) []byte {
+	b := make([]byte, n)
+	if addr == 0 {
+		return nil
+	}
+	return b[:p.call.Mem.Read(addr, b)]
+}
+
 // elements is how many elements of an array are shown.
 func (p *printer) elements() uint64 {
 	const whole = 1 << 16
@@ -60,11 +96,16 @@ func (p *printer) textLimit() int {
 // list prints the elements, of the given size, of an array of n at addr, at most
 // p.elements() of them, and as many of those as are readable.
 func (p *printer) list(a *argument, addr uint64, n uint64, size int, element func(b []byte)) {
+	p.listUpTo(a, addr, n, unlimited, size, element)
+}
+
+// listUpTo is list for an array of which the kernel takes no more than bound elements; no more are shown.
+func (p *printer) listUpTo(a *argument, addr uint64, n, bound uint64, size int, element func(b []byte)) {
 	if n == 0 && addr != 0 && !(a.output && p.call.Failed) {
 		p.str("[]")
 		return
 	}
-	shown := min(n, p.elements())
+	shown := min(n, p.elements(), bound)
 	want := min(n, shown+1) // an element that is not shown must be readable, too, as strace has it
 	b := make([]byte, want*uint64(size))
 	var got uint64

@@ -3,6 +3,9 @@ package decode
 // mmsghdrSize is the size of struct mmsghdr: a struct msghdr and the length that was sent or received.
 const mmsghdrSize = 64
 
+// maxMessages is how many messages the kernel takes (UIO_MAXIOV).
+const maxMessages = 1024
+
 // printMmsg prints the messages of sendmmsg and recvmmsg: of those that went through, also how long they were.
 func printMmsg(p *printer, a *argument, v uint64) bool {
 	n := uint64(uint32(p.call.Args[a.number]))
@@ -11,11 +14,15 @@ func printMmsg(p *printer, a *argument, v uint64) bool {
 		p.addr(v)
 		return true
 	}
+	done := 0
 	if !p.call.Failed {
-		n = uint64(p.call.Ret)
+		done = int(p.call.Ret)
+	}
+	if received {
+		n = uint64(done)
 	}
 	index := 0
-	p.list(&argument{}, v, n, mmsghdrSize, func(b []byte) {
+	p.listUpTo(&argument{}, v, n, maxMessages, mmsghdrSize, func(b []byte) {
 		p.str("{msg_hdr=")
 		total := uint64(unlimited)
 		if received {
@@ -23,7 +30,7 @@ func printMmsg(p *printer, a *argument, v uint64) bool {
 			p.call.length = p.call.lengths[min(index, len(p.call.lengths)-1)]
 		}
 		p.msghdr(b, total, received)
-		if !p.call.Failed {
+		if index < done {
 			p.str(", msg_len=")
 			p.udec(uint64(u32(b, msghdrSize)))
 		}
@@ -37,7 +44,7 @@ func printMmsg(p *printer, a *argument, v uint64) bool {
 // take.
 func noteMmsg(c *Call, v uint64) {
 	c.lengths = c.lengths[:0]
-	n := min(uint64(uint32(c.Args[2])), 1024) // UIO_MAXIOV
+	n := min(uint64(uint32(c.Args[2])), maxMessages)
 	for i := range n {
 		c.length = 0
 		noteLength(msgNamelen)(c, v+i*mmsghdrSize)

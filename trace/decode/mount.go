@@ -66,9 +66,14 @@ func printMountAttr(p *printer, a *argument, v uint64) bool {
 	p.str(", attr_clr=")
 	p.printSet(rareFlags["mount_attr"], u64(b, 8))
 	p.str(", propagation=")
-	p.printSet(fileFlags["mount"], u64(b, 16))
+	p.printLongName(rareFlags["propagation"], u64(b, 16))
 	p.str(", userns_fd=")
-	p.fdElement(b[24:])
+	if fd := u64(b, 24); u64(b, 0)&unix.MOUNT_ATTR_IDMAP != 0 {
+		p.fd(int32(fd))
+	} else {
+		p.udec(fd)
+	}
+	p.tail(v, 32, p.call.Args[a.number])
 	p.str("}")
 	return true
 }

@@ -1,12 +1,27 @@
 package decode
 
-import "golang.org/x/sys/unix"
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
 
 // Protocols says which protocol a tracee's sockets have. Files may have it.
 type Protocols interface {
 	// Protocol returns the number of a socket's protocol, which means something within
 	// its family only.
 	Protocol(fd int) int
+}
+
+// NetlinkProtocol returns the name of a protocol of netlink without the prefix that all have, or its number.
+func NetlinkProtocol(protocol int) string {
+	for _, f := range networkFlags["netlink"].flags {
+		if f.value == int64(protocol) {
+			return strings.TrimPrefix(f.name, "NETLINK_")
+		}
+	}
+	return strconv.Itoa(protocol)
 }
 
 // netlinkTypes are the messages of the protocols that programs meet, and those of all.

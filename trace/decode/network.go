@@ -53,17 +53,20 @@ func (p *printer) sockaddr(addr, n uint64) {
 	switch {
 	case family == unix.AF_UNIX:
 		p.unixAddr(b[2:])
-	case family == unix.AF_INET && n >= 8:
+	case family == unix.AF_INET && n >= 16:
 		p.str(", sin_port=htons(")
 		p.udec(uint64(b[2])<<8 | uint64(b[3]))
 		p.str(`), sin_addr=inet_addr("` + netip.AddrFrom4([4]byte(b[4:8])).String() + `")`)
-	case family == unix.AF_INET6 && n >= 28:
+	case family == unix.AF_INET6 && n >= 24:
 		p.str(", sin6_port=htons(")
 		p.udec(uint64(b[2])<<8 | uint64(b[3]))
 		p.str("), sin6_flowinfo=htonl(")
 		p.udec(uint64(b[4])<<24 | uint64(b[5])<<16 | uint64(b[6])<<8 | uint64(b[7]))
-		p.str(`), inet_pton(AF_INET6, "` + netip.AddrFrom16([16]byte(b[8:24])).String() + `", &sin6_addr), sin6_scope_id=`)
-		p.udec(uint64(u32(b, 24)))
+		p.str(`), inet_pton(AF_INET6, "` + netip.AddrFrom16([16]byte(b[8:24])).String() + `", &sin6_addr)`)
+		if n >= 28 {
+			p.str(", sin6_scope_id=")
+			p.udec(uint64(u32(b, 24)))
+		}
 	case family == unix.AF_NETLINK && n >= 12:
 		p.str(", nl_pid=")
 		p.dec(int64(int32(u32(b, 4))))

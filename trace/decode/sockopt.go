@@ -16,6 +16,10 @@ var optionSets = map[uint32]string{
 
 // printSockopt prints the name of an option, which depends on the level.
 func printSockopt(p *printer, _ *argument, v uint64) bool {
+	if uint32(p.call.Args[1]) == unix.SOL_SOCKET && uint32(v) == unix.SO_GET_FILTER && p.call.Name == "getsockopt" {
+		p.str("SO_GET_FILTER") // of the same number as SO_ATTACH_FILTER
+		return true
+	}
 	if set := flagSets()[optionSets[uint32(p.call.Args[1])]]; set != nil {
 		p.printName(set, v)
 	} else {
@@ -29,7 +33,9 @@ var optionStructures = map[[2]uint32]string{
 	{unix.SOL_SOCKET, unix.SO_LINGER}: "linger", {unix.SOL_SOCKET, unix.SO_PEERCRED}: "ucred",
 	{unix.SOL_SOCKET, 20}: "timeval", {unix.SOL_SOCKET, 21}: "timeval", // SO_RCVTIMEO_OLD, SO_SNDTIMEO_OLD
 	{unix.SOL_IP, unix.IP_ADD_MEMBERSHIP}: "ip_mreq", {unix.SOL_IP, unix.IP_DROP_MEMBERSHIP}: "ip_mreq",
-	{unix.SOL_IP, unix.IP_MULTICAST_IF}: "",
+	{unix.SOL_IP, unix.IP_MULTICAST_IF}:    "",
+	{unix.SOL_PACKET, unix.PACKET_RX_RING}: "tpacket_req", {unix.SOL_PACKET, unix.PACKET_TX_RING}: "tpacket_req",
+	{unix.SOL_PACKET, unix.PACKET_STATISTICS}: "tpacket_stats",
 }
 
 // option prints an option's value of n bytes at v: a struct, an int, or bytes.
@@ -37,11 +43,24 @@ func (p *printer) option(a *argument, v, n uint64) {
 	level, name := uint32(p.call.Args[1]), uint32(p.call.Args[2])
 	s := structures[optionStructures[[2]uint32{level, name}]]
 	short := a.output && !p.call.Failed
+	if otherOptions[name] && level == unix.SOL_SOCKET && s != nil && n < uint64(s.size) { // a time-out is none that is so short
+		s = nil
+	}
 	switch {
 	case a.output && p.call.Failed || int32(n) < 0 || n == 0:
 		p.addr(v)
-	case level == unix.SOL_SOCKET && name == unix.SO_ATTACH_FILTER && !a.output:
-		p.program(v)
+	case level == unix.SOL_SOCKET && (name == unix.SO_ATTACH_FILTER || name == unix.SO_ATTACH_REUSEPORT_CBPF) && !a.output:
+		if n == 16 { // the size of struct sock_fprog
+			p.program(v)
+		} else {
+			p.addr(v)
+		}
+	case level == unix.SOL_SOCKET && name == unix.SO_GET_FILTER && a.output: // n is how many instructions there are
+		if p.call.Whole && v != 0 {
+			p.list(a, v, n, 8, func(b []byte) { p.instruction(b, (*printer).packetOffset) })
+		} else {
+			p.addr(v)
+		}
 	case s != nil && n >= uint64(s.size):
 		if b := p.read(a, v, s.size); b != nil {
 			p.structure(s, b)
@@ -50,6 +69,8 @@ func (p *printer) option(a *argument, v, n uint64) {
 		p.part(s, v, int(n))
 	case s != nil:
 		p.addr(v)
+	case level == unix.SOL_SOCKET && otherOptions[name] && n != 4:
+		p.bytes(v, n)
 	case n < 4 && short:
 		p.hexBytes(v, int(n))
 	case n < 4:
@@ -64,16 +85,20 @@ func (p *printer) option(a *argument, v, n uint64) {
 			}
 			p.str("]")
 		}
-	case n == 4 || level == unix.SOL_NETLINK || level == unix.SOL_SOCKET && !textOptions[name]:
+	case n == 4 || level == unix.SOL_NETLINK || level == unix.SOL_SOCKET:
 		printIntP(p, a, v)
 	default:
 		p.bytes(v, n)
 	}
 }
 
-// textOptions are those of the level of sockets whose value is no int.
-var textOptions = map[uint32]bool{
-	unix.SO_BINDTODEVICE: true, unix.SO_PEERNAME: true, unix.SO_PEERSEC: true, unix.SO_PEERGROUPS: true, unix.SO_COOKIE: true,
+// otherOptions are those of the level of sockets whose value is not always an int.
+var otherOptions = map[uint32]bool{
+	unix.SO_TYPE: true, unix.SO_PROTOCOL: true, unix.SO_DOMAIN: true, unix.SO_BINDTODEVICE: true, unix.SO_PEERNAME: true, unix.SO_PEERSEC: true,
+	unix.SO_PEERGROUPS: true, unix.SO_COOKIE: true, unix.SO_NETNS_COOKIE: true, unix.SO_MAX_PACING_RATE: true, unix.SO_BPF_EXTENSIONS: true,
+	unix.SO_ATTACH_BPF: true, unix.SO_ATTACH_REUSEPORT_EBPF: true, unix.SO_MEMINFO: true, unix.SO_TXTIME: true, unix.SO_BINDTOIFINDEX: true,
+	unix.SO_BUF_LOCK: true, unix.SO_RCVTIMEO_OLD: true, unix.SO_SNDTIMEO_OLD: true, unix.SO_RCVTIMEO_NEW: true, unix.SO_SNDTIMEO_NEW: true,
+	unix.SO_SECURITY_AUTHENTICATION: true, unix.SO_SECURITY_ENCRYPTION_TRANSPORT: true, unix.SO_SECURITY_ENCRYPTION_NETWORK: true,
 }
 
 // part prints the members of a struct of which the kernel has given the first n bytes, all of

@@ -257,11 +257,11 @@ const (
 )
 
 var differences = map[string]string{
-	"fanotify_init": numbers, "fanotify_mark": numbers, "get_mempolicy": numbers,
-	"ioctl": macro, "kexec_file_load": numbers, "kexec_load": numbers, "mbind": numbers,
+	"fanotify_init": numbers, "fanotify_mark": numbers,
+	"ioctl": macro, "kexec_file_load": numbers, "kexec_load": numbers,
 	"personality": numbers, "quotactl": macro, "quotactl_fd": macro,
-	"set_mempolicy": numbers, "statx": newer, "mremap": address, "msgget": mask, "semget": mask,
-	"shmget": mask, "msgsnd": numbers, "msgrcv": numbers, "move_pages": numbers, "reboot": always, "rt_sigreturn": state, "restart_syscall": state,
+	"statx": newer, "mremap": address, "msgget": mask, "semget": mask,
+	"shmget": mask, "msgsnd": numbers, "msgrcv": numbers, "reboot": always, "rt_sigreturn": state, "restart_syscall": state,
 }
 
 // Why calls whose arguments point to memory are printed otherwise.
@@ -272,11 +272,11 @@ const (
 )
 
 var differencesInMemory = map[string]string{
-	"_sysctl": plain, "futex_waitv": plain, "get_thread_area": plain, "io_cancel": plain, "io_pgetevents": plain, "io_submit": plain,
-	"kexec_load": plain, "mbind": plain, "migrate_pages": plain, "move_pages": plain, "msgsnd": plain, "name_to_handle_at": plain,
+	"_sysctl": plain, "get_thread_area": plain, "io_cancel": plain, "io_pgetevents": plain, "io_submit": plain,
+	"kexec_load": plain, "mbind": plain, "migrate_pages": plain, "msgsnd": plain, "name_to_handle_at": plain,
 	"open_by_handle_at": plain, "perf_event_open": plain, "set_mempolicy": plain, "set_thread_area": plain,
-	"clone3": parts, "kexec_file_load": parts, "openat2": parts,
-	"landlock_create_ruleset": fuller, "mount_setattr": fuller, "sched_setaffinity": fuller, "mount": fuller,
+	"clone3": parts, "kexec_file_load": parts,
+	"landlock_create_ruleset": fuller, "sched_setaffinity": fuller, "mount": fuller,
 	"fanotify_init": macro, "fanotify_mark": macro, "personality": macro, "quotactl": macro, "quotactl_fd": macro, "swapon": macro,
 	"msgget": mask, "semget": mask, "shmget": mask, "reboot": always, "restart_syscall": state, "rt_sigreturn": state,
 }

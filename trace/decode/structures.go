@@ -62,7 +62,9 @@ var structures = map[string]*structure{
 	"timeval": {size: 16, members: []member{
 		{"tv_sec", 0, asInt64}, {"tv_usec", 8, asUint64},
 	}},
-	"ip_mreq": {size: 8, members: []member{{"imr_multiaddr", 0, asInet}, {"imr_interface", 4, asInet}}},
+	"tpacket_req":   {size: 16, members: ints(0, asUint32, "tp_block_size", "tp_block_nr", "tp_frame_size", "tp_frame_nr")},
+	"tpacket_stats": {size: 8, members: ints(0, asUint32, "packets", "drops")},
+	"ip_mreq":       {size: 8, members: []member{{"imr_multiaddr", 0, asInet}, {"imr_interface", 4, asInet}}},
 
 	// include/uapi/linux/capability.h
 	"cap_header": {size: 8, members: []member{{"version", 0, asName("cap_version")}, {"pid", 4, asInt32}}},
@@ -72,7 +74,7 @@ var structures = map[string]*structure{
 	"cq_off": {size: 40, members: ints(0, asUint32, "head", "tail", "ring_mask", "ring_entries", "overflow", "cqes", "flags")},
 
 	// include/uapi/linux/kcmp.h and fcntl.h
-	"epoll_slot": {size: 12, members: []member{{"efd", 0, asFd}, {"tfd", 4, asFd}, {"toff", 8, asUint32}}},
+	"epoll_slot": {size: 12, members: []member{{"efd", 0, asInt32}, {"tfd", 4, asInt32}, {"toff", 8, asUint32}}},
 	"owner":      {size: 8, members: []member{{"type", 0, asName("owner")}, {"pid", 4, asInt32}}},
 }
 

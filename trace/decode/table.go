@@ -49,6 +49,8 @@ var variants = map[string]string{
 	"fcntl(get)":   "fd enum/fcntl >flock",
 	"fcntl(owner)": "fd enum/fcntl >struct/owner",
 	"clone(ids)":   "clone >0@clone_ids",
+	"prctl(get)":   "enum/prctl >prctl prctl prctl prctl = prctl",
+	"prctl(core)":  "enum/prctl prctl prctl prctl >prctl",
 }
 
 var signatures = sync.OnceValue(func() map[string]*signature {
@@ -89,6 +91,10 @@ func signatureOf(c *Call) *signature {
 		name = "fcntl(get)"
 	case name == "fcntl" && uint32(c.Args[1]) == unix.F_GETOWN_EX: // the other one of its commands that fills in something
 		name = "fcntl(owner)"
+	case name == "prctl" && prctlGets(c.Args[0]):
+		name = "prctl(get)"
+	case name == "prctl" && uint32(c.Args[0]) == unix.PR_SCHED_CORE:
+		name = "prctl(core)"
 	case name == "clone" && c.Args[0]&cloneIDs != 0:
 		name = "clone(ids)" // has something to print at its exit
 	}

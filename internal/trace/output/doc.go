@@ -24,7 +24,8 @@
 //	structs of bpf, keyctl,     members               addresses           rare calls: decode's tests name all, and
 //	  perf_event_open, aio,                                               compare the others where memory is
 //	  NUMA policy, handles                                                readable, and where it is not
-//	instructions of filters     BPF_STMT(…)           {code=…}            numbers, with -v
+//	indices of interfaces       if_nametoindex("lo")  1                   the command may be in another network
+//	                                                                      namespace than the tracer
 //	attributes in netlink       members               "…" or ...          headers and families are decoded
 //	names newer than strace     0x8                   PIDFD_THREAD        the tables are newer
 //	calls newer than strace     syscall_0x1d3         file_getattr        the table is newer

@@ -62,19 +62,19 @@ func (o Only) shows(how Only) bool { return o == Any || o&how != 0 }
 
 // Style says what a trace shows, by strace's options.
 type Style struct {
-	Clock    Clock      // how it is shown when each line began
-	Began    Precision  // and how exactly
-	Since    Precision  // the time since the line before began (-r)
-	Duration Precision  // the time spent in each call (-T)
-	Files    bool       // what descriptors refer to (-y)
-	Sockets  bool       // and what sockets are connected to (-yy)
-	Whole    bool       // structures are not abbreviated (-v)
-	NoExits  bool       // how threads end is not shown (-qq)
-	NoTurns  bool       // that a thread has executed a program in the place of another is not shown (-qqq)
-	Hex      decode.Hex // which strings are numbers (-x, -xx)
-	Strings  int        // how many bytes of strings and buffers (-s); as many as the format shows by itself if 0
-	Column   int        // where results stand (-a); 40 if 0
-	Only     Only       // -z, -Z and -e status
+	Clock    Clock     // how it is shown when each line began
+	Began    Precision // and how exactly
+	Since    Precision // the time since the line before began (-r)
+	Duration Precision // the time spent in each call (-T)
+	// Descriptors are those that are shown with what they refer to (-y, -yy).
+	Descriptors decode.Descriptors
+	Whole       bool       // structures are not abbreviated (-v)
+	NoExits     bool       // how threads end is not shown (-qq)
+	NoTurns     bool       // that a thread has executed a program in the place of another is not shown (-qqq)
+	Hex         decode.Hex // which strings are numbers (-x, -xx)
+	Strings     int        // how many bytes of strings and buffers (-s); as many as the format shows by itself if 0
+	Column      int        // where results stand (-a); 40 if 0
+	Only        Only       // -z, -Z and -e status
 	// Dump says what is shown whole of what calls read and write, in the format of text (-e read and -e write).
 	Dump decode.Dump
 	// Signals tells which signals are shown; all if it is nil.
@@ -83,6 +83,6 @@ type Style struct {
 
 // apply makes a call be shown in the style, with up to strings bytes of a string where it says nothing of them.
 func (s *Style) apply(c *decode.Call, strings int) {
-	c.ShowFiles, c.ShowSockets, c.Whole = s.Files || s.Sockets, s.Sockets, s.Whole
+	c.Show, c.Whole = s.Descriptors, s.Whole
 	c.Hex, c.Strings = s.Hex, cmp.Or(s.Strings, strings)
 }
