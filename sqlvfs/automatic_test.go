@@ -2,6 +2,9 @@ package sqlvfs
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -155,33 +158,89 @@ func TestSessionThins(t *testing.T) {
 // What going back has replaced is the only place where that is: it does not go to make room for what is older, or for itself.
 func TestUndoneStays(t *testing.T) {
 	for _, keep := range []Keep{{Checkpoints: 2, Undone: time.Hour}, {Bytes: 1, Undone: time.Hour}, {For: time.Nanosecond, Undone: time.Hour}} {
+		for _, rested := range []bool{false, true} {
+			undoneStays(t, keep, rested)
+		}
+	}
+}
+
+// undoneStays has something undone, of which there is a checkpoint already if the session had rested before.
+func undoneStays(t *testing.T, keep Keep, rested bool) {
+	t.Helper()
+	path := filepath.Join(memoryDir(t), "a.db")
+	s, err := Open(path, Options{Create: true, Root: rootAttr, Keep: keep})
+	must(t, err)
+	in := create(t, s, "f", syscall.S_IFREG|0o600)
+	for i, label := range []string{"A", "B"} {
+		must(t, s.WriteAt(in, random(1<<16+i), 0, nil, Now()))
+		_, err := s.Checkpoint(ByUser, label)
+		must(t, err)
+	}
+	want := random(1 << 17)
+	must(t, s.WriteAt(in, want, 0, nil, Now()))
+	put(s, in)
+	if rested {
+		_, err = s.Checkpoint(AtRest, "")
+		must(t, err)
+	}
+	_, err = s.GoBack(Undo, nil)
+	must(t, err)
+	must(t, s.Close())
+	s, err = Open(path, Options{Keep: keep})
+	must(t, err)
+	_, err = s.Thin(keep)
+	must(t, err)
+	if _, err := s.GoBack(Redo, nil); err != nil {
+		list, _ := s.Checkpoints()
+		t.Fatalf("with %+v what was undone is gone: %v; there are %+v", keep, err, list)
+	}
+	in = lookup(t, s, "f")
+	got := make([]byte, len(want))
+	if n, err := s.ReadAt(in, got, 0, nil); err != nil || n != len(want) || !bytes.Equal(got, want) {
+		t.Errorf("with %+v another content came back: %d, %v", keep, n, err)
+	}
+	put(s, in)
+	must(t, s.Close())
+	must(t, checkClean(path))
+}
+
+// Whatever was gone back from, and however often, Redo leads there again, however little history is kept.
+func TestRedoAfterThinning(t *testing.T) {
+	for seed := range uint64(30) {
+		rnd := rand.New(rand.NewPCG(seed, 7))
 		path := filepath.Join(memoryDir(t), "a.db")
-		s, err := Open(path, Options{Create: true, Root: rootAttr, Keep: keep})
-		must(t, err)
+		s := openTest(t, path)
 		in := create(t, s, "f", syscall.S_IFREG|0o600)
-		for i, label := range []string{"A", "B"} {
-			must(t, s.WriteAt(in, random(1<<16+i), 0, nil, Now()))
-			_, err := s.Checkpoint(ByUser, label)
+		var undone [][]byte // what Redo leads to, the last first to come
+		for i := range 60 {
+			now := content(t, s, in)
+			switch pick := rnd.IntN(8); {
+			case pick < 2:
+				must(t, s.WriteAt(in, fmt.Appendf(nil, "%4d", i), 0, nil, Now()))
+				undone = nil
+			case pick < 4:
+				label := ""
+				if pick == 3 {
+					label = fmt.Sprint("label ", i)
+				}
+				_, err := s.Checkpoint([]Occasion{AtRest, ByUser, ByGuest}[rnd.IntN(3)], label)
+				must(t, err)
+			case pick < 6:
+				if _, err := s.GoBack(Undo, nil); err == nil {
+					undone = append(undone, now)
+				} else if !errors.Is(err, ErrNothingToUndo) {
+					t.Fatal(err)
+				}
+			case len(undone) > 0:
+				_, err := s.GoBack(Redo, nil)
+				must(t, err)
+				if got := content(t, s, in); !bytes.Equal(got, undone[len(undone)-1]) {
+					t.Fatalf("seed %d, step %d: %q came back, not %q", seed, i, got, undone[len(undone)-1])
+				}
+				undone = undone[:len(undone)-1]
+			}
+			_, err := s.Thin(Keep{Checkpoints: 1 + rnd.IntN(3), For: time.Duration(rnd.IntN(2)), Bytes: int64(rnd.IntN(2)), Undone: time.Hour})
 			must(t, err)
-		}
-		want := random(1 << 17)
-		must(t, s.WriteAt(in, want, 0, nil, Now()))
-		put(s, in)
-		_, err = s.GoBack(Undo, nil)
-		must(t, err)
-		must(t, s.Close())
-		s, err = Open(path, Options{Keep: keep})
-		must(t, err)
-		_, err = s.Thin(keep)
-		must(t, err)
-		if _, err := s.GoBack(Redo, nil); err != nil {
-			list, _ := s.Checkpoints()
-			t.Fatalf("with %+v what was undone is gone: %v; there are %+v", keep, err, list)
-		}
-		in = lookup(t, s, "f")
-		got := make([]byte, len(want))
-		if n, err := s.ReadAt(in, got, 0, nil); err != nil || n != len(want) || !bytes.Equal(got, want) {
-			t.Errorf("with %+v another content came back: %d, %v", keep, n, err)
 		}
 		put(s, in)
 		must(t, s.Close())

@@ -17,8 +17,8 @@ import (
 //   - little waits for the disk: a batch has no order in it that half of it could be committed, so batches are small, and
 //     those that fit are a prefix of what happened;
 //   - history gives way to the present: a transaction that does not fit is tried again without the oldest checkpoints that nobody has asked
-//   - history gives way to the present: a transaction that does not fit is tried again without the oldest checkpoints that nobody asked
 //     for, and at last without any of these, so that less or nothing is copied of what it deletes. They are dropped in the same transaction,
+//     and stay if that fails.
 
 const (
 	reserve    = 1 << 20            // bytes of the disk that new content leaves free
@@ -133,22 +133,32 @@ func (w *writer) withoutHistory(b *batch, full error) error {
 	return w.attempt(b, math.MaxInt)
 }
 
-// givingWay returns the checkpoints that go where there is no room, the oldest first.
+// givingWay returns the checkpoints that go where there is no room, the oldest first, but those that going back has replaced last.
 func (w *writer) givingWay() ([]Checkpoint, error) {
 	all, err := checkpointsOf(w.conn)
 	if err != nil {
 		return nil, err
 	}
-	held, err := heldOf(w.conn)
-	all = slices.DeleteFunc(all, func(c Checkpoint) bool { return !c.givesWay(held) })
-	slices.Reverse(all)
-	return all, err
+	held, undone, err := w.needed(&w.store.keepHistory, all)
+	if err != nil {
+		return nil, err
+	}
+	var first, last []Checkpoint
+	for _, c := range slices.Backward(all) {
+		switch {
+		case held[c.ID], c.askedFor():
+		case undone[c.ID]:
+			last = append(last, c)
+		default:
+			first = append(first, c)
+		}
+	}
+	return append(first, last...), nil
 }
 
-// givesWay tells whether a checkpoint goes where there is no room. What the user has asked for stays, or the guest could take it away by
-// filling the disk, as does what a fork is of.
-func (c *Checkpoint) givesWay(held map[int64]bool) bool {
-	return !held[c.ID] && (c.Kind == ByGuest || c.Kind != ByUser && c.Label == "")
+// askedFor tells whether the user has asked for a checkpoint, and not the guest, which could take it away by filling the disk.
+func (c *Checkpoint) askedFor() bool {
+	return c.Kind != ByGuest && (c.Kind == ByUser || c.Label != "")
 }
 
 const (

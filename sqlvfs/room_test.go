@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -269,6 +270,50 @@ func TestAskedForDoesNotGiveWay(t *testing.T) {
 	for id, was := range trees {
 		must(t, showsAt(path, id, was))
 	}
+}
+
+// What going back has replaced not long ago is the last to go.
+func TestUndoneGivesWayLast(t *testing.T) {
+	path := filepath.Join(memoryDir(t), "a.db")
+	keep := Options{Keep: Keep{Undone: time.Hour}}
+	s := openFull(t, path, 1<<40, true, keep)
+	in := create(t, s, "f", syscall.S_IFREG|0o600)
+	checkpoint := func(i int) {
+		must(t, s.WriteAt(in, random(2<<20+i), 0, nil, Now()))
+		_, err := s.Checkpoint(AtRest, "")
+		must(t, err)
+	}
+	for i := range 3 {
+		checkpoint(i)
+	}
+	_, err := s.GoBack(Undo, nil)
+	must(t, err)
+	for i := range 3 {
+		checkpoint(3 + i)
+	}
+	put(s, in)
+	must(t, s.Close())
+	info, err := os.Stat(path)
+	must(t, err)
+	s = openFull(t, path, info.Size()+4<<20, true, keep)
+	more := create(t, s, "more", syscall.S_IFREG|0o600)
+	for i := range int64(72) {
+		must(t, s.WriteAt(more, random(128<<10), i*128<<10, nil, Now()))
+	}
+	put(s, more)
+	must(t, s.Sync())
+	list, err := s.Checkpoints()
+	must(t, err)
+	if s.Dropped() == 0 {
+		t.Error("all fits")
+	}
+	for _, id := range []int64{3, 4} {
+		if !slices.ContainsFunc(list, func(c Checkpoint) bool { return c.ID == id }) {
+			t.Errorf("%d are dropped, and %+v left", s.Dropped(), list)
+		}
+	}
+	must(t, s.Close())
+	must(t, checkClean(path))
 }
 
 // What a fork is of stays on a full disk too, and all else goes.

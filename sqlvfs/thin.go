@@ -14,7 +14,7 @@ type Keep struct {
 	Checkpoints int           // at most, and as many of the guest's; those with a label go last, but for the guest's. 0: any number
 	For         time.Duration // none without a label that is older. 0: however old
 	Bytes       int64         // of content that is not in the tree any more, at most. 0: any amount
-	Undone      time.Duration // what going back has replaced stays for so long after it was made, whatever the others say. 0: as all else
+	Undone      time.Duration // what going back has replaced stays for so long after that, whatever the others say. 0: as all else
 }
 
 // DefaultKeep is how much history is kept where nobody says.
@@ -65,11 +65,11 @@ func (w *writer) thin(k *Keep) (more bool, err error) {
 	if err := w.thinLog(k, oldest); err != nil || len(all) < 2 {
 		return false, err
 	}
-	held, err := heldOf(w.conn)
+	held, undone, err := w.needed(k, all)
 	if err != nil {
 		return false, err
 	}
-	i, err := w.excess(k, all, held)
+	i, err := w.excess(k, all, func(c *Checkpoint) bool { return held[c.ID] || undone[c.ID] })
 	if err == nil && i > 0 {
 		err = w.transact(func() error { return w.drop(&all[i]) })
 	}
@@ -98,8 +98,22 @@ func newestHeld(c *conn) (id int64, err error) {
 	return id, err
 }
 
-// excess returns which checkpoint is too much; 0: none. all are the checkpoints, the newest first, which stays, as do those that are held.
-func (w *writer) excess(k *Keep, all []Checkpoint, held map[int64]bool) (int, error) {
+// needed returns the numbers of the checkpoints that forks are of, and of those that going back has made not long ago, with all that Redo
+// leads to from there. all are the checkpoints, the newest first.
+func (w *writer) needed(k *Keep, all []Checkpoint) (held, undone map[int64]bool, err error) {
+	undone = map[int64]bool{}
+	for i := range all {
+		c := &all[i]
+		if undone[c.ID] || c.ofGoingBack() && time.Since(c.Made.Time()).Abs() < k.Undone { // Abs: the clock may have been ahead then
+			undone[c.ID], undone[c.Redo] = true, true
+		}
+	}
+	held, err = heldOf(w.conn)
+	return held, undone, err
+}
+
+// excess returns which checkpoint is too much; 0: none. all are the checkpoints, the newest first, which stays, as do some of the others.
+func (w *writer) excess(k *Keep, all []Checkpoint, stays func(*Checkpoint) bool) (int, error) {
 	first, guest, guests := 0, 0, 0 // the oldest, and of those without a label if there is one; of the guest's the oldest, and how many they are
 	for i := len(all) - 1; i >= 0; i-- {
 		c := &all[i]
@@ -107,7 +121,7 @@ func (w *writer) excess(k *Keep, all []Checkpoint, held map[int64]bool) (int, er
 			guests++
 		}
 		switch {
-		case i == 0, held[c.ID], c.ofGoingBack() && time.Since(c.Made.Time()).Abs() < k.Undone: // Abs: the clock may have been ahead then
+		case i == 0, stays(c):
 		case c.Kind == ByGuest:
 			guest = cmp.Or(guest, i)
 		case first == 0, c.Label == "" && all[first].Label != "":
@@ -139,7 +153,7 @@ func (w *writer) excess(k *Keep, all []Checkpoint, held map[int64]bool) (int, er
 	return 0, nil
 }
 
-// ofGoingBack tells whether a checkpoint is one that Redo leads to.
+// ofGoingBack tells whether a checkpoint was made by going back.
 func (c *Checkpoint) ofGoingBack() bool {
 	return c.Kind == BeforeBack || c.Kind == AfterBack || c.Kind == AfterPart
 }
