@@ -111,6 +111,9 @@ func (w *writer) putFlow(session int64, f *Flow) error {
 // Flows returns what guests have done on the network, the latest first.
 func (s *Store) Flows() ([]Flow, error) { return Query(s, (*Tx).flows) }
 
+// Flows returns them, as [Store.Flows] does.
+func (m *Moment) Flows() ([]Flow, error) { return m.s.tx.flows() }
+
 // Denials returns how often each session's guest was denied something on the network, by the session's number.
 func (s *Store) Denials() (map[int64]int64, error) {
 	return Query(s, func(tx *Tx) (denials map[int64]int64, err error) {

@@ -48,7 +48,7 @@ type command func(ctx context.Context, c *flags.Command, args []string) error
 
 var commands = map[string]command{
 	"push": synchronize(reconcile.Push), "pull": synchronize(reconcile.Pull), "diff": synchronize(diff), "reset": synchronize(reconcile.Reset),
-	"summary": summarize, "status": status, "log": showLog, "blame": blame, "list": list, "rm": remove, "home diff": homeDiff,
+	"summary": summarize, "status": status, "log": showLog, "blame": blame, "timeline": timeline, "list": list, "rm": remove, "home diff": homeDiff,
 	"checkpoint": checkpoint, "undo": undo, "redo": redo, "rewind": rewind, "fork": fork, "merge": merge, "bisect": bisect, "try": try, "compare": compare, "gc": gc, "net": showNet,
 }
 

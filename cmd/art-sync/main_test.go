@@ -60,7 +60,7 @@ func TestCommandLine(t *testing.T) {
 		{what: "diff of a missing database", args: []string{"diff", "-m", "ws", "-d", "b.db"}, code: 2, stderr: "art-sync: open b.db: no such file"},
 		{what: "summary of a missing database", args: []string{"summary", "-m", "ws", "-d", "b.db"}, code: 1,
 			stderr: "art-sync: compare the workspace with the host: open b.db: no such file"},
-		{what: "no command", code: 2, stderr: "art-sync: read the command line: no command was given: diff, pull, push, reset, status, log, blame, net, checkpoint, undo, redo, rewind, fork, merge, compare, gc, list or rm\nart-sync: hint: see art-sync --help\n"},
+		{what: "no command", code: 2, stderr: "art-sync: read the command line: no command was given: diff, pull, push, reset, status, log, blame, timeline, net, checkpoint, undo, redo, rewind, fork, merge, compare, gc, list or rm\nart-sync: hint: see art-sync --help\n"},
 		{what: "wrong command", args: []string{"pus"}, code: 2, stderr: `there is no command "pus"`},
 		{what: "wrong flag", args: []string{"push", "--nope"}, code: 2, stderr: "hint: see art-sync push --help"},
 		{what: "wrong value", env: []string{"ART_QUIET=maybe"}, args: []string{"push", "-d", "a.db"}, code: 2, stderr: "ART_QUIET"},

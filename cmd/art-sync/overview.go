@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"os"
 	"strconv"
 
@@ -17,15 +18,16 @@ import (
 
 // ofOne reads the command line of a command about one database, and finds that.
 func ofOne(c *flags.Command, args []string) (p place, o overview.Options, err error) {
-	p, o, _, err = ofOneWith(c, args)
+	p, o, _, err = ofOneWith(c, args, nil)
 	return p, o, err
 }
 
-// ofOneWith is ofOne, with the words that are left.
-func ofOneWith(c *flags.Command, args []string) (p place, o overview.Options, words []string, err error) {
+// ofOneWith is ofOne, with the words that are left. What the command has beside the usual flags goes into more.
+func ofOneWith(c *flags.Command, args []string, more map[string]any) (p place, o overview.Options, words []string, err error) {
 	o = overviewOptions()
 	variables := p.variables()
 	variables["json"], variables["all"] = &o.JSON, &o.All
+	maps.Copy(variables, more)
 	line, err := c.Parse(args, variables)
 	if err == nil {
 		words, err = line.Words, p.find()
@@ -47,7 +49,15 @@ func status(ctx context.Context, c *flags.Command, args []string) error {
 }
 
 func showLog(ctx context.Context, c *flags.Command, args []string) error {
-	p, o, words, err := ofOneWith(c, args)
+	var commands string
+	p, o, words, err := ofOneWith(c, args, map[string]any{"command": &commands})
+	switch {
+	case err != nil || commands == "":
+	case len(words) > 0:
+		return c.Wrong("--command is of all paths")
+	default:
+		return history.Timeline(ctx, history.TimelineOptions{DB: p.db, Dir: p.dir, Command: commands, Stdout: o.Stdout, Terminal: o.Terminal, JSON: o.JSON})
+	}
 	if err == nil && len(words) > 0 {
 		var spans []history.Span
 		spans, err = history.Spans(ctx, p.db, p.dir, words)
@@ -60,11 +70,29 @@ func showLog(ctx context.Context, c *flags.Command, args []string) error {
 }
 
 func blame(ctx context.Context, c *flags.Command, args []string) error {
-	p, o, words, err := ofOneWith(c, args)
+	p, o, words, err := ofOneWith(c, args, nil)
 	if err != nil {
 		return err
 	}
 	return history.Blame(ctx, history.BlameOptions{DB: p.db, Dir: p.dir, Path: words[0], Stdout: o.Stdout, Terminal: o.Terminal, JSON: o.JSON})
+}
+
+func timeline(ctx context.Context, c *flags.Command, args []string) error {
+	var t history.TimelineOptions
+	p, o, words, err := ofOneWith(c, args, map[string]any{"command": &t.Command, "all": &t.All, "html": &t.HTML})
+	if err == nil && len(words) > 0 {
+		if t.Session, err = strconv.ParseInt(words[0], 10, 64); err != nil || t.Session <= 0 {
+			err = c.Wrong("%q is no number of a session", words[0])
+		}
+	}
+	if err == nil && t.HTML && o.JSON {
+		err = c.Wrong("--json and --html exclude each other")
+	}
+	if err != nil {
+		return err
+	}
+	t.DB, t.Dir, t.Stdout, t.Terminal, t.JSON = p.db, p.dir, o.Stdout, o.Terminal, o.JSON
+	return history.Timeline(ctx, t)
 }
 
 func showNet(_ context.Context, c *flags.Command, args []string) error {

@@ -70,7 +70,7 @@ func dispatch(args []string) (int, error) {
 		return runCheckpoint(flags.Find("art checkpoint"), args)
 	}
 	switch word {
-	case "push", "pull", "diff", "reset", "status", "log", "blame", "list", "rm", "checkpoint", "undo", "redo", "rewind", "fork", "merge", "bisect", "try", "compare", "gc":
+	case "push", "pull", "diff", "reset", "status", "log", "blame", "timeline", "list", "rm", "checkpoint", "undo", "redo", "rewind", "fork", "merge", "bisect", "try", "compare", "gc":
 		return cli.ExitError, runSync(args)
 	}
 	if do := commands[word]; do != nil {

@@ -255,15 +255,18 @@ EXAMPLES
   shows how. Paths are as those of "art rewind".
 `,
 			Flags: []Flag{workspace, database, agent,
+				{Name: "command", Arg: "PATTERN", Says: "show what the commands that match it have changed and reached, as \"art timeline\" does",
+					More: `The pattern is of the whole command line, its arguments with a space between them, and "*" in it is any text.`},
 				{Name: "json", Says: asJSON.Says,
 					More: `Keys of a checkpoint are "checkpoint" (its number), "made", "kind", "label", "session" and "restored", and, where that is counted, "files" and "bytes" that changed since the one before. Those of a session are "started", "ended", "seconds", "running", "pid", "command", "exit_code", "made", "changed" and "deleted", where null is unknown, "why" where something has ended it, and "denied" where its guest was denied something on the network: how often.`},
 			}},
 		{Name: "art blame", Says: "show where each line of a file has come from", Synopsis: []string{"[flags] FILE"}, Env: true, Least: 1, Most: 1, Words: []Offer{InWorkspace},
 			Text: `  Shows for each line of a file of the guest's between which checkpoints it has come, as
-  "art diff A..B" takes them, when the file had changed last by then, and what the
-  agent has called that turn ("art checkpoint", in the session), or else the command of
-  the session. A line with "-" was on the host before a guest changed the file, or is
-  older than the oldest checkpoint.
+  "art diff A..B" takes them, when the file had changed last by then, and the command
+  that has written it last by then, with what the agent has called that turn ("art
+  checkpoint", in the session). Where no command is known it is the turn, or else the
+  command of the session. A line with "-" was on the host before a guest changed the
+  file, or is older than the oldest checkpoint.
 
   FILE is relative to the current directory, or to the workspace; beside the workspace
   it begins with '~/'. What came in no session did so by a push, by going back, or on
@@ -271,11 +274,37 @@ EXAMPLES
 `,
 			Flags: []Flag{workspace, database, agent,
 				{Name: "json", Says: "print an object for each range of lines",
-					More: `Its keys are "first" and "last" (the lines, from 1), "from" and "to" (the numbers of the checkpoints before and after they came; null: there is none), "time" (when the file had changed last by then), "session" and "command" (null: it was none), and "label".`},
+					More: `Its keys are "first" and "last" (the lines, from 1), "from" and "to" (the numbers of the checkpoints before and after they came; null: there is none), "time" (when the file had changed last by then), "session" and "command" (null: it was none), "label", and "process", "by", "by_mapping" and "among": the number of the process that has written the file last by then, its command line, whether it did so by mapped pages, which likely were its own, and how many processes have written the file in that time.`},
 			},
 			Notes: `EXAMPLES
   art blame src/main.go
   art blame --json src/main.go
+`},
+		{Name: "art timeline", Says: "show the commands that ran, and what each has changed and reached", Synopsis: []string{"[flags] [SESSION]"}, Env: true, Most: 1,
+			Text: `  Shows the commands that ran in sessions, the earliest first: when, how long, exit
+  code, and the command line with what the agent has called that turn ("art
+  checkpoint", in the session); below each the paths that it has made, written, named
+  (by a rename or a link), removed, or of which it has changed the attributes, and what
+  it has reached on the network, or was denied there, where that has names.
+
+  A command is a program from its execve(2) on; what it does in processes that run no
+  other program is its own. Paths are where things are now, or were last. SESSION is a
+  number as the headings have it. A session keeps those of its commands that have
+  changed something, and the last 10000 others. There are none of sessions with
+  --trace or --allow namespaces, and with "commands": false in settings.
+`,
+			Flags: []Flag{workspace, database, agent,
+				{Name: "command", Arg: "PATTERN", Says: "only the commands that match it",
+					More: `The pattern is of the whole command line, its arguments with a space between them, and "*" in it is any text.`},
+				{Name: "all", Says: "also commands that have changed nothing, and all paths"},
+				{Name: "html", Says: "print a page for a browser, which needs nothing else"},
+				{Name: "json", Says: "print an object for each command",
+					More: `Its keys are "process" (its number), "parent" (that of the process that has started it), "session", "pid", "command", "cut" (it is longer), "dir", "started", "ended", "exit_code" (128 and the signal that has ended it), "label" (of the turn), "files" and "network". A file has "path", "changes" ("made", "written", "attributes", "named", "removed"), "by_mapping" (by mapped pages, likely of this command), "there" (now), "after" (the number of the checkpoint before), "first" and "last" (when). Of the network there are "name", "port", "protocol", "denied", "why", "times", "sent" and "received". What is null is unknown.`},
+			},
+			Notes: `EXAMPLES
+  art timeline
+  art timeline --command 'npm *'
+  art timeline --html >timeline.html
 `},
 		{Name: "art net", Says: "show what guests did on the network, and what they were denied", Synopsis: []string{"[flags]", "--follow|--live [flags] [ID]", "--propose [--live [ID]] [SESSION]"}, Env: true, Most: 1, Words: []Offer{Sessions},
 			Text: `  Shows the connections of the sessions that had names for a network (--network), the

@@ -36,8 +36,12 @@ type lines struct {
 	To      *int64     `json:"to"`   // the first that has them; null: none has
 	Time    *time.Time `json:"time"` // of the last change of the file until then
 	Session *int64     `json:"session"`
-	Command []string   `json:"command"` // of the session; null: it was none
-	Label   *string    `json:"label"`   // of the first checkpoint of the session that has them and a label
+	Command []string   `json:"command"`    // of the session; null: it was none
+	Label   *string    `json:"label"`      // of the first checkpoint of the session that has them and a label
+	Process *int64     `json:"process"`    // that has written the file last by then; null: unknown
+	By      []string   `json:"by"`         // its command line
+	Mapping bool       `json:"by_mapping"` // it was written by mapped pages: likely by this process
+	Among   int        `json:"among"`      // how many processes have written the file in that time; 0: unknown
 }
 
 // Blame shows between which checkpoints each line of a file has come, and in which session. What the file was on the host, before a guest
@@ -161,8 +165,11 @@ func (b *blame) back() (more bool, err error) {
 		ino = b.file.row.Ino
 	}
 	c, err := b.moment.ChangedAfter(b.way, ino)
-	if c == nil || err != nil {
+	if err != nil {
 		return false, err
+	}
+	if c == nil {
+		return false, b.made(ino)
 	}
 	earlier, err := sqlvfs.OpenMoment(b.opt.DB, strconv.FormatInt(c.ID, 10))
 	if err != nil {
@@ -190,7 +197,11 @@ func (b *blame) back() (more bool, err error) {
 			return false, err
 		}
 	}
-	b.follow(text, b.at(c))
+	by := b.at(c)
+	if err := b.by(later, by, ino); err != nil {
+		return false, err
+	}
+	b.follow(text, by)
 	b.file, b.way, b.text = was, way, text
 	return was != nil, nil
 }
@@ -243,6 +254,59 @@ func (b *blame) at(c *sqlvfs.Checkpoint) *lines {
 	return l
 }
 
+// made has the lines that are left be those of whom a file was made by, if a process has made it. Of what came between checkpoints that are
+// there no more, the last one who has written it is known.
+func (b *blame) made(ino sqlvfs.Ino) error {
+	l := &lines{Time: timeOf(b.file.attr.Ctime)}
+	if at := b.moment.Checkpoint(); at != nil {
+		l.To = &at.ID
+	}
+	if err := b.by(b.moment, l, ino); l.Process == nil || err != nil {
+		return err
+	}
+	b.follow("", l)
+	return nil
+}
+
+// by finds which process has written a file last between two checkpoints, as a moment knows it that comes after.
+func (b *blame) by(m *sqlvfs.Moment, l *lines, ino sqlvfs.Ino) error {
+	if ino == 0 {
+		return nil
+	}
+	list, err := m.ChangesOf(ino)
+	if err != nil {
+		return err
+	}
+	among := map[int64]bool{}
+	var last *sqlvfs.Change
+	made := l.From != nil
+	for i := range list {
+		c := &list[i]
+		made = made || c.What&sqlvfs.Made != 0
+		if c.Layer != 0 || l.From != nil && c.After < *l.From || l.To != nil && c.After >= *l.To || c.What&(sqlvfs.Made|sqlvfs.Written) == 0 {
+			continue
+		}
+		among[c.Process] = true
+		if last == nil || c.Last.After(last.Last) {
+			last = c
+		}
+	}
+	if last == nil || !made {
+		return nil
+	}
+	p, err := m.Process(last.Process)
+	if p == nil || err != nil {
+		return err
+	}
+	l.Time = timeOf(last.Last)
+	if i := slices.IndexFunc(b.sessions, func(s sqlvfs.Session) bool { return s.ID == p.Session }); i >= 0 && l.Session == nil && p.Layer == 0 {
+		s := &b.sessions[i]
+		l.Session, l.Command, l.Label = &s.ID, s.Command, labelAfter(b.checkpoints, s, last.Last)
+	}
+	l.Process, l.By, l.Among, l.Mapping = &p.ID, p.Argv, len(among), last.What&sqlvfs.ByMapping != 0
+	return nil
+}
+
 func (b *blame) print(o *BlameOptions) error {
 	var out bytes.Buffer
 	if o.JSON {
@@ -263,12 +327,13 @@ func (b *blame) print(o *BlameOptions) error {
 		}
 	} else {
 		digits := len(strconv.Itoa(len(b.whole)))
+		labels := slices.ContainsFunc(b.came, func(l *lines) bool { return l != nil && l.Process != nil && l.Label != nil })
 		for i, line := range b.whole {
 			text := strings.TrimSuffix(line, "\n")
 			if o.Terminal {
 				text = cli.Printable(text)
 			}
-			fmt.Fprintf(&out, "%-9s %-16s  %-32s %*d  %s\n", b.came[i].span(), b.came[i].when(), b.came[i].who(), digits, i+1, text)
+			fmt.Fprintf(&out, "%-9s %-16s  %-32s %s%*d  %s\n", b.came[i].span(), b.came[i].when(), b.came[i].who(), b.came[i].turn(labels), digits, i+1, text)
 		}
 	}
 	_, err := o.Stdout.Write(out.Bytes())
@@ -278,7 +343,7 @@ func (b *blame) print(o *BlameOptions) error {
 // span is as art diff takes it.
 func (l *lines) span() string {
 	switch {
-	case l == nil:
+	case l == nil, l.From == nil:
 		return "-"
 	case l.To == nil:
 		return fmt.Sprintf("%d..", *l.From)
@@ -293,10 +358,23 @@ func (l *lines) when() string {
 	return l.Time.Local().Format("2006-01-02 15:04")
 }
 
+// turn is what the agent has called the turn, as a column, where there is one beside what the process is.
+func (l *lines) turn(column bool) string {
+	switch {
+	case !column:
+		return ""
+	case l == nil || l.Process == nil || l.Label == nil:
+		return fmt.Sprintf("%16s  ", "")
+	}
+	return fmt.Sprintf("%-16s  ", quote.Command([]string{*l.Label}, 16))
+}
+
 func (l *lines) who() string {
 	switch {
 	case l == nil:
 		return ""
+	case l.Process != nil:
+		return quote.Command(l.By, 32)
 	case l.Label != nil:
 		return quote.Command([]string{*l.Label}, 32)
 	case l.Session == nil:

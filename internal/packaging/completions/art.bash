@@ -11,7 +11,7 @@ _art_spec() {
 	# generated: bash
 	case $1 in
 	'art')
-		payload=yes commands='run diff pull push reset status log blame net checkpoint undo redo rewind fork merge bisect try compare gc list rm ps ports exec attach logs kill grant grants wait presets agent home config trust doctor' words=''
+		payload=yes commands='run diff pull push reset status log blame timeline net checkpoint undo redo rewind fork merge bisect try compare gc list rm ps ports exec attach logs kill grant grants wait presets agent home config trust doctor' words=''
 		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --events --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
@@ -47,13 +47,18 @@ _art_spec() {
 		;;
 	'art log')
 		payload= commands='' words='in_workspace'
-		flags='-m --mount --workspace -d --db --agent --json --help'
-		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		flags='-m --mount --workspace -d --db --agent --command --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --command=nothing'
 		;;
 	'art blame')
 		payload= commands='' words='in_workspace'
 		flags='-m --mount --workspace -d --db --agent --json --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art timeline')
+		payload= commands='' words=''
+		flags='-m --mount --workspace -d --db --agent --command --all --html --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --command=nothing'
 		;;
 	'art net')
 		payload= commands='' words='sessions'
@@ -281,7 +286,7 @@ _art_spec() {
 		offers='--base=directories --name=nothing'
 		;;
 	'art-sync')
-		payload= commands='diff pull push reset status log blame net checkpoint undo redo rewind fork merge compare gc list rm' words=''
+		payload= commands='diff pull push reset status log blame timeline net checkpoint undo redo rewind fork merge compare gc list rm' words=''
 		flags='--version --help'
 		offers=''
 		;;
@@ -312,13 +317,18 @@ _art_spec() {
 		;;
 	'art-sync log')
 		payload= commands='' words='in_workspace'
-		flags='-m --mount --workspace -d --db --agent --json --help'
-		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		flags='-m --mount --workspace -d --db --agent --command --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --command=nothing'
 		;;
 	'art-sync blame')
 		payload= commands='' words='in_workspace'
 		flags='-m --mount --workspace -d --db --agent --json --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art-sync timeline')
+		payload= commands='' words=''
+		flags='-m --mount --workspace -d --db --agent --command --all --html --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --command=nothing'
 		;;
 	'art-sync net')
 		payload= commands='' words='sessions'

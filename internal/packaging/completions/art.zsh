@@ -62,6 +62,7 @@ _art_spec() {
         'status:show what is pending'
         'log:show the sessions there were, and the checkpoints'
         'blame:show where each line of a file has come from'
+        'timeline:show the commands that ran, and what each has changed and reached'
         'net:show what guests did on the network, and what they were denied'
         'checkpoint:remember what the tree is now'
         'undo:go back to before the last change'
@@ -248,6 +249,7 @@ _art_spec() {
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
         '(-d --db)'{-d,--db=}'[the database]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --command='[show what the commands that match it have changed and reached, as "art timeline" does]:PATTERN: '
         --json'[print an object a line]'
         '(- *)'--help'[print help]'
         '*:word: _art_in_workspace')
@@ -262,6 +264,19 @@ _art_spec() {
         --json'[print an object for each range of lines]'
         '(- *)'--help'[print help]'
         '1:word: _art_in_workspace')
+      ;;
+    'art timeline')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --command='[only the commands that match it]:PATTERN: '
+        --all'[also commands that have changed nothing, and all paths]'
+        --html'[print a page for a browser, which needs nothing else]'
+        --json'[print an object for each command]'
+        '(- *)'--help'[print help]')
       ;;
     'art net')
       payload=false
@@ -794,6 +809,7 @@ _art_spec() {
         'status:show what is pending'
         'log:show the sessions there were, and the checkpoints'
         'blame:show where each line of a file has come from'
+        'timeline:show the commands that ran, and what each has changed and reached'
         'net:show what guests did on the network, and what they were denied'
         'checkpoint:remember what the tree is now'
         'undo:go back to before the last change'
@@ -899,6 +915,7 @@ _art_spec() {
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
         '(-d --db)'{-d,--db=}'[the database]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --command='[show what the commands that match it have changed and reached, as "art timeline" does]:PATTERN: '
         --json'[print an object a line]'
         '(- *)'--help'[print help]'
         '*:word: _art_in_workspace')
@@ -913,6 +930,19 @@ _art_spec() {
         --json'[print an object for each range of lines]'
         '(- *)'--help'[print help]'
         '1:word: _art_in_workspace')
+      ;;
+    'art-sync timeline')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --command='[only the commands that match it]:PATTERN: '
+        --all'[also commands that have changed nothing, and all paths]'
+        --html'[print a page for a browser, which needs nothing else]'
+        --json'[print an object for each command]'
+        '(- *)'--help'[print help]')
       ;;
     'art-sync net')
       payload=false
