@@ -8,7 +8,7 @@ import (
 
 // Setattr implements FileSystem. A change of anything but the size copies no content up.
 func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (e Entry, err error) {
-	err = o.update(func(t *tx) error {
+	err = o.update(c.By, func(t *tx) error {
 		if set.Size != nil {
 			n, err := t.writable(c, ino)
 			if err == nil {

@@ -118,7 +118,7 @@ func TestWhatIsRemovedIsWhatTheGuestSaw(t *testing.T) {
 	_, now, err := s.host.Lstat("unseen")
 	s.must(err)
 	for _, path := range []string{"seen", "unseen"} {
-		s.must(s.overlay.Unlink(top.Ino, path))
+		s.must(s.overlay.Unlink(Caller{}, top.Ino, path))
 		if e, err := s.overlay.Lookup(top.Ino, path); err != nil || e.Ino != 0 {
 			t.Errorf("%s is still there: %+v, %v", path, e, err)
 		}

@@ -30,7 +30,7 @@ func (o *Overlay) create(c Caller, parent Ino, name string, attr sqlvfs.Attr, ta
 	if len(name) > sqlvfs.NameMax {
 		return Entry{}, syscall.ENAMETOOLONG
 	}
-	err = o.update(func(t *tx) error {
+	err = o.update(c.By, func(t *tx) error {
 		p, err := t.dirForNew(parent, name)
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (t *tx) newInode(c Caller, dir *node, attr sqlvfs.Attr) (*sqlvfs.Inode, err
 
 // Tmpfile implements FileSystem. What is committed before the file has a name is an orphan's.
 func (o *Overlay) Tmpfile(c Caller, parent Ino, mode uint32) (e Entry, err error) {
-	err = o.update(func(t *tx) error {
+	err = o.update(c.By, func(t *tx) error {
 		p, err := t.get(parent)
 		if err != nil {
 			return err
@@ -132,11 +132,11 @@ func addSubdirectory(p *node, delta int) {
 }
 
 // Link implements FileSystem.
-func (o *Overlay) Link(ino Ino, parent Ino, name string) (e Entry, err error) {
+func (o *Overlay) Link(c Caller, ino Ino, parent Ino, name string) (e Entry, err error) {
 	if len(name) > sqlvfs.NameMax {
 		return Entry{}, syscall.ENAMETOOLONG
 	}
-	err = o.update(func(t *tx) error {
+	err = o.update(c.By, func(t *tx) error {
 		n, err := t.get(ino)
 		if err != nil {
 			return err
@@ -170,17 +170,17 @@ func (o *Overlay) Link(ino Ino, parent Ino, name string) (e Entry, err error) {
 }
 
 // Unlink implements FileSystem.
-func (o *Overlay) Unlink(parent Ino, name string) error {
-	return o.remove(parent, name, false)
+func (o *Overlay) Unlink(c Caller, parent Ino, name string) error {
+	return o.remove(c.By, parent, name, false)
 }
 
 // Rmdir implements FileSystem.
-func (o *Overlay) Rmdir(parent Ino, name string) error {
-	return o.remove(parent, name, true)
+func (o *Overlay) Rmdir(c Caller, parent Ino, name string) error {
+	return o.remove(c.By, parent, name, true)
 }
 
-func (o *Overlay) remove(parent Ino, name string, dir bool) error {
-	return o.reduce(func(t *tx) error {
+func (o *Overlay) remove(by Author, parent Ino, name string, dir bool) error {
+	return o.reduce(by, func(t *tx) error {
 		p, err := t.get(parent)
 		if err != nil {
 			return err

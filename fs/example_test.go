@@ -42,9 +42,9 @@ func Example() {
 
 	top, err := overlay.Lookup(fs.RootIno, "work")
 	check(err)
-	check(overlay.Unlink(top.Ino, "remove"))                        // a whiteout
-	check(overlay.Rename(top.Ino, "rename", top.Ino, "renamed", 0)) // a row with an origin, and a whiteout
-	renamed, err := overlay.Lookup(top.Ino, "renamed")              // what it holds is still the host's
+	check(overlay.Unlink(fs.Caller{}, top.Ino, "remove"))                        // a whiteout
+	check(overlay.Rename(fs.Caller{}, top.Ino, "rename", top.Ino, "renamed", 0)) // a row with an origin, and a whiteout
+	renamed, err := overlay.Lookup(top.Ino, "renamed")                           // what it holds is still the host's
 	check(err)
 	content := make([]byte, renamed.Attr.Size)
 	_, err = overlay.Read(renamed.Ino, content, 0)

@@ -21,7 +21,7 @@ func (kept) Setattr(Caller, Ino, SetAttr) (Entry, error) { return lasting, nil }
 // Whichever way the kernel learns of attributes, it keeps them for as long as they last, not for
 // as long as the name.
 func TestAttributesExpireByTheirOwnTime(t *testing.T) {
-	s := newServer(kept{}, nil, -1, t.Logf)
+	s := newServer(kept{}, nil, -1, nil, t.Logf)
 	lookup, get, set := &fuseops.LookUpInodeOp{}, &fuseops.GetInodeAttributesOp{}, &fuseops.SetInodeAttributesOp{}
 	for _, op := range []any{lookup, get, set} {
 		if err := s.do(&wire.Request{Op: op}); err != nil {

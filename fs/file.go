@@ -151,7 +151,7 @@ func (t *tx) replaced(n *node) error {
 
 // Write implements FileSystem.
 func (o *Overlay) Write(c Caller, ino Ino, p []byte, off int64) error {
-	return o.update(func(t *tx) error {
+	return o.update(c.By, func(t *tx) error {
 		n, err := t.writable(c, ino)
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ func (o *Overlay) Write(c Caller, ino Ino, p []byte, off int64) error {
 // also if it has heard since that this is another one: what the host has added would be overwritten. What has a place of its own
 // (RWF_NOAPPEND in pwritev2(2)) looks the same, but is not at that size.
 func (o *Overlay) Append(c Caller, ino Ino, p []byte, off int64) error {
-	return o.update(func(t *tx) error {
+	return o.update(c.By, func(t *tx) error {
 		n, err := t.writable(c, ino)
 		if err != nil {
 			return err
@@ -251,7 +251,7 @@ func (o *Overlay) Allocate(c Caller, ino Ino, mode uint32, off, length int64) er
 	}
 	keepSize, end := mode&unix.FALLOC_FL_KEEP_SIZE != 0, off+length
 	for {
-		err := o.update(func(t *tx) error {
+		err := o.update(c.By, func(t *tx) error {
 			n, err := t.writable(c, ino)
 			if err != nil {
 				return err

@@ -48,6 +48,25 @@ type Entry struct {
 // Caller is the process that asks, by its ids in the mount's user namespace, and with the umask for what it makes.
 type Caller struct {
 	UID, GID, Umask uint32
+	// By is whose the change is.
+	By Author
+}
+
+// Author is whose a change is: a process of the database's log of them (sqlvfs.Process). Mapped says that it was made through a mapping
+// of the file, of which the kernel does not tell whose it is.
+type Author struct {
+	Process int64
+	Mapped  bool
+}
+
+// nobody is whose a change is of whom nothing is known.
+var nobody Author
+
+// Authors knows whose the requests of a kernel are.
+type Authors interface {
+	// Author returns whose a request is that changes a file, or with inode 0 something else, by the thread's id; 0 for what the
+	// kernel writes that was changed through a mapping.
+	Author(tid uint32, ino Ino) Author
 }
 
 // SetAttr says which attributes to change; nil leaves one alone. Mode holds permission bits only.
@@ -133,9 +152,9 @@ type FileSystem interface {
 	Getxattr(ino Ino, name string) ([]byte, error)
 	// Setxattr sets an extended attribute; flags are those of setxattr(2), and wire.SetxattrKillSGID. Errors as for Getxattr, EEXIST with
 	// XATTR_CREATE, ENODATA with XATTR_REPLACE, ENOSPC for more names than an inode can have, E2BIG for a value.
-	Setxattr(ino Ino, name string, value []byte, flags uint32) error
+	Setxattr(c Caller, ino Ino, name string, value []byte, flags uint32) error
 	// Removexattr removes an extended attribute. Errors as for Getxattr.
-	Removexattr(ino Ino, name string) error
+	Removexattr(c Caller, ino Ino, name string) error
 
 	// Mknod makes a regular file, a fifo, a socket or a device; mode has type and permissions. As all that make a name:
 	// EEXIST, ENAMETOOLONG, ENOENT in a directory that was removed, EPERM for a name that is not to be had.
@@ -148,16 +167,16 @@ type FileSystem interface {
 	// Symlink makes a symbolic link. ENOENT for an empty target.
 	Symlink(c Caller, parent Ino, name, target string) (Entry, error)
 	// Link gives an inode another name. EPERM for a directory, ENOENT for what has no name left.
-	Link(ino Ino, parent Ino, name string) (Entry, error)
+	Link(c Caller, ino Ino, parent Ino, name string) (Entry, error)
 	// Unlink removes the name of what is no directory. The inode goes with its last name and reference. ENOENT, EISDIR.
-	Unlink(parent Ino, name string) error
+	Unlink(c Caller, parent Ino, name string) error
 	// Rmdir removes an empty directory. ENOENT, ENOTDIR, ENOTEMPTY.
-	Rmdir(parent Ino, name string) error
+	Rmdir(c Caller, parent Ino, name string) error
 	// Rename moves a name, over what has the new one, as rename(2) does, in one step. ENOENT, ENOTDIR, EISDIR, ENOTEMPTY,
 	// ENAMETOOLONG; EPERM for a name that is not to be had, EXDEV for a directory that can only be copied. flags are those of
 	// renameat2(2): with RENAME_NOREPLACE, EEXIST for a name that is taken; with RENAME_EXCHANGE, both names change places.
 	// EINVAL for others.
-	Rename(oldParent Ino, oldName string, newParent Ino, newName string, flags uint32) error
+	Rename(c Caller, oldParent Ino, oldName string, newParent Ino, newName string, flags uint32) error
 
 	// Read reads a regular file like io.ReaderAt, but without an error at its end.
 	Read(ino Ino, p []byte, off int64) (int, error)

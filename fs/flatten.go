@@ -112,7 +112,7 @@ func (f *flattener) failed(path string, err error) error {
 	if cerr := f.ctx.Err(); cerr != nil {
 		return cerr
 	}
-	if rerr := f.update(func(*tx) error { return nil }); rerr != nil {
+	if rerr := f.update(nobody, func(*tx) error { return nil }); rerr != nil {
 		return rerr
 	}
 	f.opt.Failed(path, err)
@@ -173,7 +173,7 @@ func (f *flattener) entry(dir Ino, e *DirEntry, path string) (there bool, err er
 
 // addRow gives an entry a row, and the row this name.
 func (f *flattener) addRow(dir Ino, e *DirEntry) error {
-	return f.update(func(t *tx) error {
+	return f.update(nobody, func(t *tx) error {
 		n, err := t.get(e.Entry.Ino)
 		if err != nil {
 			return err
@@ -197,7 +197,7 @@ func (f *flattener) addRow(dir Ino, e *DirEntry) error {
 // makeOpaque makes a directory opaque that needs nothing of the base any more. The root has no origin,
 // and its whiteouts speak of workspaces.
 func (f *flattener) makeOpaque(ino Ino) error {
-	return f.update(func(t *tx) error {
+	return f.update(nobody, func(t *tx) error {
 		n, err := t.get(ino)
 		switch {
 		case err != nil:
@@ -276,7 +276,7 @@ func (f *flattener) finish() error {
 }
 
 func (f *flattener) change(ino sqlvfs.Ino, do func(*tx, *sqlvfs.Inode)) error {
-	return f.update(func(t *tx) error {
+	return f.update(nobody, func(t *tx) error {
 		in, err := t.db.Get(ino)
 		if err != nil {
 			return err

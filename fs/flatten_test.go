@@ -246,8 +246,8 @@ func TestFlattenOfExtendedAttributes(t *testing.T) {
 		s.must(unix.Setxattr(filepath.Join(s.base, file), "user.base", []byte(file), 0))
 	}
 	ino := s.stat("ws/dir/changed").Ino
-	s.must(s.overlay.Setxattr(ino, "user.own", []byte("mine"), 0))
-	s.must(s.overlay.Removexattr(ino, "user.base"))
+	s.must(s.overlay.Setxattr(Caller{}, ino, "user.own", []byte("mine"), 0))
+	s.must(s.overlay.Removexattr(Caller{}, ino, "user.base"))
 	s.flattens()
 	s.loses()
 	for file, want := range map[string]string{"dir": "user.base=dir", "dir/changed": "user.own=mine", "large": "user.base=large"} {

@@ -93,7 +93,7 @@ func (f *flattener) tryCopy(dir Ino, e *DirEntry) error {
 		f.put(in) // it has no name: it is deleted
 		return err
 	}
-	return f.update(func(t *tx) error {
+	return f.update(nobody, func(t *tx) error {
 		p, err := t.get(dir)
 		if err == nil {
 			if attr.Nlink <= 1 {

@@ -50,7 +50,7 @@ func specimen(t rapid.TB, dir string) (base, db string) {
 	))
 	home, err := s.lstat("home")
 	must(err)
-	must(s.overlay.Setxattr(home.Ino, "user.a", []byte("value"), 0))
+	must(s.overlay.Setxattr(Caller{}, home.Ino, "user.a", []byte("value"), 0))
 	return base, db
 }
 

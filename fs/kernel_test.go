@@ -174,7 +174,7 @@ func (f *kernelFile) link(_ tree, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.k.got(f.k.fs.Link(f.ino, dir, name))
+	_, err = f.k.got(f.k.fs.Link(f.k.caller, f.ino, dir, name))
 	return err
 }
 
@@ -238,7 +238,7 @@ func (k *kernel) link(old, path string) error {
 	if src.Attr.IsDir() {
 		return syscall.EPERM
 	}
-	_, err = k.got(k.fs.Link(src.Ino, dir, name))
+	_, err = k.got(k.fs.Link(k.caller, src.Ino, dir, name))
 	return err
 }
 
@@ -252,7 +252,7 @@ func (k *kernel) unlink(path string) error {
 	case e.Attr.IsDir():
 		return syscall.EISDIR
 	}
-	return errnoOf(k.fs.Unlink(dir.Ino, name))
+	return errnoOf(k.fs.Unlink(k.caller, dir.Ino, name))
 }
 
 func (k *kernel) rmdir(path string) error {
@@ -265,7 +265,7 @@ func (k *kernel) rmdir(path string) error {
 	case !e.Attr.IsDir():
 		return syscall.ENOTDIR
 	}
-	return errnoOf(k.fs.Rmdir(dir.Ino, name))
+	return errnoOf(k.fs.Rmdir(k.caller, dir.Ino, name))
 }
 
 func (k *kernel) rename(from, to string) error { return k.renameWith(from, to, 0) }
@@ -299,7 +299,7 @@ func (k *kernel) renameWith(from, to string, flags uint32) error {
 	case dst.Ino != 0 && !src.Attr.IsDir() && dst.Attr.IsDir():
 		return syscall.EISDIR
 	}
-	return errnoOf(k.fs.Rename(fromDir.Ino, fromName, toDir.Ino, toName, flags))
+	return errnoOf(k.fs.Rename(k.caller, fromDir.Ino, fromName, toDir.Ino, toName, flags))
 }
 
 func (k *kernel) setattr(path string, set SetAttr) error {

@@ -54,7 +54,7 @@ func TestInner(t *testing.T) {
 			if _, err := inner.Mkdir(Caller{}, RootIno, "made", 0o755); err != nil {
 				t.Error(err)
 			}
-			if err := inner.Unlink(RootIno, "one"); err != nil {
+			if err := inner.Unlink(Caller{}, RootIno, "one"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -67,7 +67,7 @@ func TestInner(t *testing.T) {
 		if _, err := home.Mkdir(Caller{}, RootIno, layer, 0o755); err != syscall.EPERM {
 			t.Errorf("made in its place: %v", err)
 		}
-		if err := home.Rename(RootIno, "ws", RootIno, layer, 0); err != syscall.EPERM {
+		if err := home.Rename(Caller{}, RootIno, "ws", RootIno, layer, 0); err != syscall.EPERM {
 			t.Errorf("moved to its place: %v", err)
 		}
 		if err := store.Close(); err != nil {

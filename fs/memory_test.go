@@ -25,7 +25,7 @@ func BenchmarkHeld(b *testing.B) {
 		"attribute": func(s *inProcess, i int) (Entry, error) {
 			e, err := s.overlay.Mknod(Caller{}, RootIno, fmt.Sprint(i), syscall.S_IFREG|0o644, 0)
 			if err == nil {
-				err = s.overlay.Setxattr(e.Ino, "user.a", value, 0)
+				err = s.overlay.Setxattr(Caller{}, e.Ino, "user.a", value, 0)
 			}
 			return e, err
 		},

@@ -112,7 +112,7 @@ func serveMount(args []string) error {
 	if err != nil {
 		return fmt.Errorf("mount: %w (this test needs /dev/fuse, readable and writable, and root or fusermount3 of the package fuse3)", err)
 	}
-	mfs, err := Serve(fd, overlay, logf)
+	mfs, err := Serve(fd, overlay, nil, logf)
 	if err != nil {
 		return err
 	}
@@ -273,7 +273,7 @@ func serveThis(t *testing.T, fsys FileSystem) (dir string, mounted *Mounted) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if mounted, err = Serve(fd, fsys, t.Errorf); err != nil {
+	if mounted, err = Serve(fd, fsys, nil, t.Errorf); err != nil {
 		t.Fatal(err)
 	}
 	answerPoll(t, dir)

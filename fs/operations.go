@@ -33,7 +33,7 @@ func (s *Server) do(r *wire.Request) error {
 	case *wire.StatxOp:
 		return s.statx(r, op)
 	case *fuseops.SetInodeAttributesOp:
-		e, err := s.fs.Setattr(caller(r), Ino(op.Inode), setAttr(op))
+		e, err := s.fs.Setattr(s.author(r, op.Inode), Ino(op.Inode), setAttr(op))
 		op.Attributes, op.AttributesExpiration, r.Blocks = attributes(e), expiration(e.AttrTTL), e.Blocks
 		return err
 	case *fuseops.ReadSymlinkOp:
@@ -74,29 +74,38 @@ func (s *Server) statx(r *wire.Request, op *wire.StatxOp) error {
 }
 
 // caller is the process that asks.
-func caller(r *wire.Request) Caller { return Caller{r.UID, r.GID, r.Umask} }
+func caller(r *wire.Request) Caller { return Caller{UID: r.UID, GID: r.GID, Umask: r.Umask} }
+
+// author is the process that asks for a change: with an inode, for one of a file's content or attributes.
+func (s *Server) author(r *wire.Request, ino fuseops.InodeID) Caller {
+	c := caller(r)
+	if s.authors != nil {
+		c.By = s.authors.Author(r.PID, Ino(ino))
+	}
+	return c
+}
 
 // doName makes, moves and removes names.
 func (s *Server) doName(r *wire.Request) error {
 	switch op := r.Op.(type) {
 	case *fuseops.MkNodeOp:
-		return reply(r, &op.Entry)(s.fs.Mknod(caller(r), Ino(op.Parent), op.Name, fuse.ConvertGoMode(op.Mode), op.Rdev))
+		return reply(r, &op.Entry)(s.fs.Mknod(s.author(r, 0), Ino(op.Parent), op.Name, fuse.ConvertGoMode(op.Mode), op.Rdev))
 	case *wire.TmpfileOp:
-		return reply(r, &op.Entry)(s.fs.Tmpfile(caller(r), Ino(op.Parent), op.Mode))
+		return reply(r, &op.Entry)(s.fs.Tmpfile(s.author(r, 0), Ino(op.Parent), op.Mode))
 	case *fuseops.MkDirOp:
-		return reply(r, &op.Entry)(s.fs.Mkdir(caller(r), Ino(op.Parent), op.Name, permissions(op.Mode)))
+		return reply(r, &op.Entry)(s.fs.Mkdir(s.author(r, 0), Ino(op.Parent), op.Name, permissions(op.Mode)))
 	case *fuseops.CreateSymlinkOp:
-		return reply(r, &op.Entry)(s.fs.Symlink(caller(r), Ino(op.Parent), op.Name, op.Target))
+		return reply(r, &op.Entry)(s.fs.Symlink(s.author(r, 0), Ino(op.Parent), op.Name, op.Target))
 	case *fuseops.CreateLinkOp:
-		return reply(r, &op.Entry)(s.fs.Link(Ino(op.Target), Ino(op.Parent), op.Name))
+		return reply(r, &op.Entry)(s.fs.Link(s.author(r, 0), Ino(op.Target), Ino(op.Parent), op.Name))
 	case *fuseops.UnlinkOp:
-		return s.fs.Unlink(Ino(op.Parent), op.Name)
+		return s.fs.Unlink(s.author(r, 0), Ino(op.Parent), op.Name)
 	case *fuseops.RmDirOp:
-		return s.fs.Rmdir(Ino(op.Parent), op.Name)
+		return s.fs.Rmdir(s.author(r, 0), Ino(op.Parent), op.Name)
 	case *fuseops.RenameOp:
-		return s.fs.Rename(Ino(op.OldParent), op.OldName, Ino(op.NewParent), op.NewName, 0)
+		return s.fs.Rename(s.author(r, 0), Ino(op.OldParent), op.OldName, Ino(op.NewParent), op.NewName, 0)
 	case *wire.Rename2Op:
-		return s.fs.Rename(Ino(op.OldParent), op.OldName, Ino(op.NewParent), op.NewName, op.Flags)
+		return s.fs.Rename(s.author(r, 0), Ino(op.OldParent), op.OldName, Ino(op.NewParent), op.NewName, op.Flags)
 	}
 	return syscall.ENOSYS
 }
@@ -110,17 +119,17 @@ func (s *Server) doContent(r *wire.Request) error {
 		return err
 	case *fuseops.WriteFileOp:
 		if r.End {
-			return s.fs.Append(caller(r), Ino(op.Inode), op.Data, op.Offset)
+			return s.fs.Append(s.author(r, op.Inode), Ino(op.Inode), op.Data, op.Offset)
 		}
-		return s.fs.Write(caller(r), Ino(op.Inode), op.Data, op.Offset)
+		return s.fs.Write(s.author(r, op.Inode), Ino(op.Inode), op.Data, op.Offset)
 	case *fuseops.FallocateOp:
 		if op.Offset > math.MaxInt64 || op.Length > math.MaxInt64-op.Offset {
 			return syscall.EFBIG
 		}
-		return s.fs.Allocate(caller(r), Ino(op.Inode), op.Mode, int64(op.Offset), int64(op.Length))
+		return s.fs.Allocate(s.author(r, op.Inode), Ino(op.Inode), op.Mode, int64(op.Offset), int64(op.Length))
 	case *wire.CopyRangeOp:
 		var err error
-		op.Copied, err = s.fs.CopyRange(caller(r), Ino(op.From), op.FromOffset, Ino(op.To), op.ToOffset, op.Length)
+		op.Copied, err = s.fs.CopyRange(s.author(r, op.To), Ino(op.From), op.FromOffset, Ino(op.To), op.ToOffset, op.Length)
 		return err
 	case *wire.SeekOp:
 		if op.Whence != unix.SEEK_DATA && op.Whence != unix.SEEK_HOLE {
@@ -158,9 +167,9 @@ func (s *Server) doXattr(r *wire.Request) error {
 		}
 		return err
 	case *fuseops.SetXattrOp:
-		return s.fs.Setxattr(Ino(op.Inode), op.Name, op.Value, op.Flags)
+		return s.fs.Setxattr(s.author(r, 0), Ino(op.Inode), op.Name, op.Value, op.Flags)
 	case *fuseops.RemoveXattrOp:
-		return s.fs.Removexattr(Ino(op.Inode), op.Name)
+		return s.fs.Removexattr(s.author(r, 0), Ino(op.Inode), op.Name)
 	}
 	return syscall.ENOSYS
 }

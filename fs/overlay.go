@@ -157,11 +157,11 @@ func NewOverlay(opt OverlayOptions) (*Overlay, error) {
 	}
 	o.nodes[RootIno] = root
 	o.ages.come(root)
-	change := o.view
+	how := viewing
 	if o.inner {
-		change = o.update
+		how = updating
 	}
-	err := change(func(t *tx) (err error) {
+	err := o.run(how, nobody, func(t *tx) (err error) {
 		root.in = t.db.Root()
 		if t.inner {
 			root.in, err = t.innerRoot()

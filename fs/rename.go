@@ -11,7 +11,7 @@ import (
 
 // Rename implements FileSystem. The kernel has made sure that a directory is not moved below itself, nor exchanged for
 // what is below it.
-func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName string, flags uint32) error {
+func (o *Overlay) Rename(c Caller, oldParent Ino, oldName string, newParent Ino, newName string, flags uint32) error {
 	switch flags {
 	case 0, unix.RENAME_NOREPLACE, unix.RENAME_EXCHANGE:
 	default:
@@ -20,7 +20,7 @@ func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName s
 	if len(newName) > sqlvfs.NameMax {
 		return syscall.ENAMETOOLONG
 	}
-	return o.update(func(t *tx) error {
+	return o.update(c.By, func(t *tx) error {
 		op, err := t.writableDir(oldParent)
 		if err != nil {
 			return err

@@ -22,9 +22,10 @@ import (
 // answerRing). Of /dev/fuse one goroutine reads: it hands what waits for a disk as a matter of course to others, and where
 // it waits unexpectedly another one reads on (see watchdog).
 type Server struct {
-	fs   FileSystem
-	conn *wire.Conn
-	logf func(string, ...any)
+	fs      FileSystem
+	conn    *wire.Conn
+	authors Authors // nil: nobody asks whose changes are
+	logf    func(string, ...any)
 
 	inflight inflight
 	counts   counts
@@ -67,9 +68,9 @@ func wireOptions(volatile, acl bool) wire.Options {
 }
 
 // Serve serves a file system on an open and mounted /dev/fuse, which it owns from now on. It
-// returns when the kernel has been answered for the first time. logf receives what the kernel is
+// returns when the kernel has been answered for the first time. authors, unless it is nil, knows whose changes are. logf receives what the kernel is
 // not told. In the environment, ART_WIRE forces one of the ways for requests: "device" or "io_uring".
-func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error) {
+func Serve(fd int, fsys FileSystem, authors Authors, logf func(string, ...any)) (*Mounted, error) {
 	// A thread waits in each read.
 	err := unix.SetNonblock(fd, false)
 	var transport wire.Transport
@@ -95,7 +96,7 @@ func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error)
 		// places those of other requests need not wait for it.
 		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2*runtime.NumCPU()))
 	}
-	s := newServer(fsys, conn, fd, logf)
+	s := newServer(fsys, conn, fd, authors, logf)
 	disconnect := fsys.Connect(kernelCache{conn})
 	go func() {
 		s.failed = s.serve()
@@ -108,9 +109,9 @@ func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error)
 	return &Mounted{s}, nil
 }
 
-func newServer(fsys FileSystem, conn *wire.Conn, dev int, logf func(string, ...any)) *Server {
+func newServer(fsys FileSystem, conn *wire.Conn, dev int, authors Authors, logf func(string, ...any)) *Server {
 	return &Server{
-		fs: fsys, conn: conn, logf: logf, ended: make(chan struct{}), done: make(chan struct{}),
+		fs: fsys, conn: conn, authors: authors, logf: logf, ended: make(chan struct{}), done: make(chan struct{}),
 		watchdog: watchdog{wake: make(chan struct{}, 1)}, poller: poller{fd: dev, score: fullScore},
 	}
 }

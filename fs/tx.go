@@ -24,21 +24,21 @@ const (
 	reducing
 )
 
-func (o *Overlay) view(step func(*tx) error) error   { return o.run(viewing, step) }
-func (o *Overlay) update(step func(*tx) error) error { return o.run(updating, step) }
-func (o *Overlay) reduce(step func(*tx) error) error { return o.run(reducing, step) }
+func (o *Overlay) view(step func(*tx) error) error              { return o.run(viewing, nobody, step) }
+func (o *Overlay) update(by Author, step func(*tx) error) error { return o.run(updating, by, step) }
+func (o *Overlay) reduce(by Author, step func(*tx) error) error { return o.run(reducing, by, step) }
 
-// query runs a step that has a result.
+// query runs a step that has a result, and is nobody's.
 func query[T any](o *Overlay, a access, step func(*tx) (T, error)) (result T, err error) {
-	err = o.run(a, func(t *tx) (err error) {
+	err = o.run(a, nobody, func(t *tx) (err error) {
 		result, err = step(t)
 		return err
 	})
 	return result, err
 }
 
-func (o *Overlay) run(a access, step func(*tx) error) error {
-	known, err := o.try(a, nil, step)
+func (o *Overlay) run(a access, by Author, step func(*tx) error) error {
+	known, err := o.try(a, by, nil, step)
 	if known == nil {
 		return err
 	}
@@ -47,13 +47,13 @@ func (o *Overlay) run(a access, step func(*tx) error) error {
 		if err := o.answer(known); err != nil {
 			return err
 		}
-		_, err = o.try(a, known, step)
+		_, err = o.try(a, by, known, step)
 	}
 	return err
 }
 
 // try runs a step once. It returns what the host has said so far, and is to be asked.
-func (o *Overlay) try(a access, known *facts, step func(*tx) error) (_ *facts, err error) {
+func (o *Overlay) try(a access, by Author, known *facts, step func(*tx) error) (_ *facts, err error) {
 	if known != nil {
 		known.asks = false
 	}
@@ -63,6 +63,9 @@ func (o *Overlay) try(a access, known *facts, step func(*tx) error) (_ *facts, e
 		if known != nil && known.amends != t.amends { // names of one file are told by what the host and its row say of it
 			known.forgetStats()
 			known.amends = t.amends
+		}
+		if by != nobody {
+			db.By(by.Process, by.Mapped)
 		}
 		err := step(t)
 		for _, n := range t.made {

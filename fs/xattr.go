@@ -116,8 +116,8 @@ func (o *Overlay) xattrs(ino Ino, delta func(*tx, *sqlvfs.Inode) error, base fun
 }
 
 // Setxattr implements FileSystem.
-func (o *Overlay) Setxattr(ino Ino, name string, value []byte, flags uint32) error {
-	return o.changeXattr(ino, name, func(t *tx, in *sqlvfs.Inode, has bool) error {
+func (o *Overlay) Setxattr(c Caller, ino Ino, name string, value []byte, flags uint32) error {
+	return o.changeXattr(c.By, ino, name, func(t *tx, in *sqlvfs.Inode, has bool) error {
 		switch {
 		case flags&unix.XATTR_CREATE != 0 && has:
 			return syscall.EEXIST
@@ -132,8 +132,8 @@ func (o *Overlay) Setxattr(ino Ino, name string, value []byte, flags uint32) err
 }
 
 // Removexattr implements FileSystem.
-func (o *Overlay) Removexattr(ino Ino, name string) error {
-	return o.changeXattr(ino, name, func(t *tx, in *sqlvfs.Inode, has bool) error {
+func (o *Overlay) Removexattr(c Caller, ino Ino, name string) error {
+	return o.changeXattr(c.By, ino, name, func(t *tx, in *sqlvfs.Inode, has bool) error {
 		switch {
 		case !has && isACL(name):
 			return errUnchanged
@@ -144,11 +144,11 @@ func (o *Overlay) Removexattr(ino Ino, name string) error {
 	})
 }
 
-func (o *Overlay) changeXattr(ino Ino, name string, change func(t *tx, in *sqlvfs.Inode, has bool) error) error {
+func (o *Overlay) changeXattr(by Author, ino Ino, name string, change func(t *tx, in *sqlvfs.Inode, has bool) error) error {
 	if err := o.checkXattr(name); err != nil {
 		return err
 	}
-	return o.update(func(t *tx) error {
+	return o.update(by, func(t *tx) error {
 		n, err := t.get(ino)
 		if err != nil {
 			return err

@@ -125,7 +125,7 @@ func (s *servedLayers) end() {
 }
 
 // serve serves the layers on mounts that arrive. The stage may have ended meanwhile, and said why.
-func (s *servedLayers) serve(overlays []*fs.Overlay, mounts <-chan received) error {
+func (s *servedLayers) serve(overlays []*fs.Overlay, mounts <-chan received, authors fs.Authors) error {
 	for _, overlay := range overlays {
 		m := <-mounts
 		if m.err != nil {
@@ -136,7 +136,7 @@ func (s *servedLayers) serve(overlays []*fs.Overlay, mounts <-chan received) err
 		}
 		overlay.Appear(m.ids)
 		s.ends = append(s.ends, overlay.Backfill(fs.BackfillLimits{MaxFile: control.KeepWhole, AtEnd: keepLast}))
-		mfs, err := fs.Serve(m.fd, overlay, logf)
+		mfs, err := fs.Serve(m.fd, overlay, authors, logf)
 		if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) {
 			continue // a short session has ended without a look there: it is unmounted (fuse_dev_do_read and fuse_dev_do_write in fs/fuse/dev.c)
 		}

@@ -96,7 +96,7 @@ func mount(cfg mountConfig) error {
 	if err != nil {
 		return cli.WithHint(fmt.Errorf("mount on %s: %w", cfg.dir, err), mountHint(cfg))
 	}
-	mfs, err := fs.Serve(fd, overlay, logf)
+	mfs, err := fs.Serve(fd, overlay, nil, logf)
 	if err != nil {
 		_ = fusemount.Unmount(dir, true)
 		return err

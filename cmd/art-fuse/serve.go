@@ -24,6 +24,7 @@ import (
 	"github.com/riverlytech/art/internal/hold"
 	"github.com/riverlytech/art/internal/identity"
 	"github.com/riverlytech/art/internal/live/writer"
+	"github.com/riverlytech/art/internal/whose"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -58,6 +59,7 @@ func serve(db string, what *control.Serve) error {
 	sock := os.NewFile(control.SocketFD, "control")
 	unix.CloseOnExec(control.SocketFD)
 	unix.CloseOnExec(control.FilesFD)
+	unix.CloseOnExec(control.CommandsFD)
 
 	// Opening the database and waiting for the mount take about as long; do both at once. The stage is
 	// told when it can hide the database's files, and again when it can have the guest's looked at.
@@ -94,15 +96,16 @@ func serve(db string, what *control.Serve) error {
 
 // server serves an overlay session.
 type server struct {
-	what    *control.Serve
-	store   *sqlvfs.Store
-	overlay *fs.Overlay
-	layers  []*fs.Overlay
-	tree    fs.FileSystem // the overlay, with what is mounted in the home
-	mfs     *fs.Mounted
-	beside  servedLayers
-	writer  *writer.Writer
-	flows   *flows
+	what     *control.Serve
+	store    *sqlvfs.Store
+	overlay  *fs.Overlay
+	layers   []*fs.Overlay
+	tree     fs.FileSystem   // the overlay, with what is mounted in the home
+	commands *whose.Commands // the guest's; nil: nobody learns of them
+	mfs      *fs.Mounted
+	beside   servedLayers
+	writer   *writer.Writer
+	flows    *flows
 	// backfilled ends the copying of what the database needs of the host's files.
 	backfilled func()
 }
@@ -118,6 +121,11 @@ func openServer(db string, what *control.Serve, opened func()) (*server, error) 
 		return nil, err
 	}
 	s := &server{what: what, store: store, overlay: overlay}
+	if sock := os.NewFile(control.CommandsFD, "commands"); what.Commands {
+		s.commands = whose.Begin(sock, store)
+	} else {
+		sock.Close()
+	}
 	err = claim(store, what.Base, what.Name, what.Adopt)
 	if err == nil {
 		s.layers, err = openLayers(store, what)
@@ -159,10 +167,18 @@ func (s *server) mount(m received, mounts <-chan received) (err error) {
 	if s.tree, err = begin(s.what, s.overlay, m.ids); err != nil {
 		return err
 	}
-	if s.mfs, err = fs.Serve(m.fd, s.tree, logf); err != nil {
+	if s.mfs, err = fs.Serve(m.fd, s.tree, s.authors(), logf); err != nil {
 		return err
 	}
-	return s.beside.serve(s.layers, mounts)
+	return s.beside.serve(s.layers, mounts, s.authors())
+}
+
+// authors are who knows whose changes are; nil if nobody does.
+func (s *server) authors() fs.Authors {
+	if s.commands == nil {
+		return nil
+	}
+	return s.commands
 }
 
 // run waits until all is unmounted, and commits what is left.
@@ -171,6 +187,9 @@ func (s *server) run(db string) error {
 	tellOnSignal(s.mfs)
 	lost := s.mfs.Join(context.Background())
 	s.beside.join()
+	if s.commands != nil {
+		s.commands.End()
+	}
 	changed := s.store.Changed()
 	if tree, ok := s.tree.(*filetree.Tree); ok {
 		tree.End()

@@ -53,6 +53,9 @@ type Request struct {
 	Op any
 	// UID and GID are the ids of the process that asks, in the mount's user namespace.
 	UID, GID uint32
+	// PID is the id of the thread that asks, in the process namespace of who has mounted; 0 where the kernel asks for what was
+	// changed through mappings, or somebody outside of that namespace (fuse_get_req in fs/fuse/dev.c).
+	PID uint32
 	// Umask is that process's, of an operation that makes something.
 	Umask uint32
 	// End says of a write that it is of a file opened with O_APPEND: it is to go to the end, and the offset is where the kernel takes
@@ -69,7 +72,7 @@ type Request struct {
 
 // newRequest is a request that is not answered, of what decode has made of it.
 func newRequest(h *header, op any) *Request {
-	return &Request{Op: op, UID: h.uid, GID: h.gid, Umask: h.umask, End: h.end, Blocks: -1}
+	return &Request{Op: op, UID: h.uid, GID: h.gid, PID: h.pid, Umask: h.umask, End: h.end, Blocks: -1}
 }
 
 // Requests by /dev/fuse lie in memory as the kernel wrote them. A reply is written over them from replyAt on, its header

@@ -188,7 +188,7 @@ func serveMain(args []string) error {
 	if err != nil {
 		return err
 	}
-	mfs, err := fs.Serve(fd, uncached{overlay}, logf)
+	mfs, err := fs.Serve(fd, uncached{overlay}, nil, logf)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@
 //	net.go      what art tells art-net to let a guest reach, and what that denied
 //	grant.go    what they grant a guest on the network, and see of that
 //	flow.go     what art-net says of connections while they come, and how they are kept
+//	command.go  what art tells art-fuse of the commands of a guest
 //	exec.go     what follows when they ask it to run another program
 //	guest.go    what the guest asks of art-fuse
 //	writer.go   what art-sync asks of the art-fuse that writes a database

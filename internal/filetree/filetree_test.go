@@ -104,7 +104,7 @@ func (s *session) replace(name, text string) {
 		}
 	}
 	if err == nil {
-		err = s.Rename(parent, "temporary", parent, filepath.Base(name), 0)
+		err = s.Rename(guest, parent, "temporary", parent, filepath.Base(name), 0)
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -116,7 +116,7 @@ func (s *session) unlink(name string) {
 	parent, _, done, err := s.walk(name)
 	defer done()
 	if err == nil {
-		err = s.Unlink(parent, filepath.Base(name))
+		err = s.Unlink(guest, parent, filepath.Base(name))
 	}
 	if err != nil {
 		s.t.Fatal(err)

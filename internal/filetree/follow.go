@@ -144,15 +144,15 @@ func (t *Tree) Mknod(c fs.Caller, parent fs.Ino, name string, mode, rdev uint32)
 }
 
 // Link implements fs.FileSystem.
-func (t *Tree) Link(ino, parent fs.Ino, name string) (fs.Entry, error) {
+func (t *Tree) Link(c fs.Caller, ino, parent fs.Ino, name string) (fs.Entry, error) {
 	defer t.touch()
-	return t.FileSystem.Link(ino, parent, name)
+	return t.FileSystem.Link(c, ino, parent, name)
 }
 
 // Rename implements fs.FileSystem.
-func (t *Tree) Rename(oldParent fs.Ino, oldName string, newParent fs.Ino, newName string, flags uint32) error {
+func (t *Tree) Rename(c fs.Caller, oldParent fs.Ino, oldName string, newParent fs.Ino, newName string, flags uint32) error {
 	defer t.touch()
-	return t.FileSystem.Rename(oldParent, oldName, newParent, newName, flags)
+	return t.FileSystem.Rename(c, oldParent, oldName, newParent, newName, flags)
 }
 
 // Write implements fs.FileSystem.

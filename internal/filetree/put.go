@@ -101,7 +101,7 @@ func (t *Tree) moveTo(name, to string) (moved bool, err error) {
 	if err != nil || e.Ino != 0 {
 		return false, err
 	}
-	if err := t.FileSystem.Rename(parent, path.Base(name), parent, path.Base(to), 0); err != nil {
+	if err := t.FileSystem.Rename(t.as, parent, path.Base(name), parent, path.Base(to), 0); err != nil {
 		return false, err
 	}
 	t.logf("~/%s in the database is ~/%s now, since the host's file is there", name, to)
@@ -116,7 +116,7 @@ func (t *Tree) put(f *file, data []byte, st *unix.Stat_t) error {
 		return err
 	}
 	name, temporary := path.Base(f.Path), fmt.Sprintf(".art-%x", sha256.Sum256([]byte(f.Path)))
-	_ = t.FileSystem.Unlink(parent, temporary) // of a session that was killed
+	_ = t.FileSystem.Unlink(t.as, parent, temporary) // of a session that was killed
 	e, err := t.FileSystem.Mknod(t.as, parent, temporary, unix.S_IFREG|st.Mode&0o777, 0)
 	if errors.Is(err, syscall.EEXIST) { // a guest has made a directory of that name
 		temporary = ".art-" + rand.Text()
@@ -135,13 +135,13 @@ func (t *Tree) put(f *file, data []byte, st *unix.Stat_t) error {
 	}
 	if err == nil {
 		sum := sha256.Sum256(data)
-		err = t.FileSystem.Setxattr(e.Ino, putAttribute, sum[:], 0)
+		err = t.FileSystem.Setxattr(t.as, e.Ino, putAttribute, sum[:], 0)
 	}
 	if err == nil {
-		err = t.FileSystem.Rename(parent, temporary, parent, name, 0)
+		err = t.FileSystem.Rename(t.as, parent, temporary, parent, name, 0)
 	}
 	if err != nil {
-		_ = t.FileSystem.Unlink(parent, temporary) // the error is told
+		_ = t.FileSystem.Unlink(t.as, parent, temporary) // the error is told
 		return err
 	}
 	_ = t.cache.InvalidateEntry(parent, name) // where there is nothing cached, that is as well

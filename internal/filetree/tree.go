@@ -237,10 +237,10 @@ func (t *Tree) remove(p files.Place) {
 	switch {
 	case err != nil || e.Ino == 0:
 	case p.Directory:
-		_ = t.FileSystem.Rmdir(parent, path.Base(p.Path)) // it may hold something by now
+		_ = t.FileSystem.Rmdir(t.as, parent, path.Base(p.Path)) // it may hold something by now
 	case !stateOf(&e).regular():
 	default:
-		_ = t.FileSystem.Unlink(parent, path.Base(p.Path)) // or it stays
+		_ = t.FileSystem.Unlink(t.as, parent, path.Base(p.Path)) // or it stays
 	}
 }
 

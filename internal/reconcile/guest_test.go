@@ -185,7 +185,7 @@ func (g *guest) rename(from, to string) {
 	g.t.Helper()
 	fromDir, fromName := g.parent(from)
 	toDir, toName := g.parent(to)
-	g.must(g.overlay.Rename(fromDir, fromName, toDir, toName, 0))
+	g.must(g.overlay.Rename(agent, fromDir, fromName, toDir, toName, 0))
 }
 
 // replace gives a file another content in one step.
@@ -200,7 +200,7 @@ func (g *guest) exchange(a, b string) {
 	g.t.Helper()
 	aDir, aName := g.parent(a)
 	bDir, bName := g.parent(b)
-	g.must(g.overlay.Rename(aDir, aName, bDir, bName, unix.RENAME_EXCHANGE))
+	g.must(g.overlay.Rename(agent, aDir, aName, bDir, bName, unix.RENAME_EXCHANGE))
 }
 
 // names lists a directory.
@@ -225,13 +225,13 @@ func (g *guest) remove(rel string) {
 	g.must(err)
 	dir, name := g.parent(rel)
 	if !e.Attr.IsDir() {
-		g.must(g.overlay.Unlink(dir, name))
+		g.must(g.overlay.Unlink(agent, dir, name))
 		return
 	}
 	for _, n := range g.names(rel) {
 		g.remove(rel + "/" + n)
 	}
-	g.must(g.overlay.Rmdir(dir, name))
+	g.must(g.overlay.Rmdir(agent, dir, name))
 }
 
 // portrait describes what the guest sees, without times: paths, modes, content, targets.

@@ -68,7 +68,7 @@ var mergings = map[string]merging{
 			g.chmod("d", 0o700)
 			e, err := g.find("d")
 			g.must(err)
-			g.must(g.overlay.Removexattr(e.Ino, "user.gone"))
+			g.must(g.overlay.Removexattr(agent, e.Ino, "user.gone"))
 		},
 		check: func(t *testing.T, g *guest) {
 			if g.xattr("a", "user.k") != "v" || g.attr("d").Mode&0o777 != 0o700 || g.xattr("d", "user.gone") == "x" {

@@ -97,7 +97,7 @@ func TestPullIntoAMount(t *testing.T) {
 		g.remove("m/old")
 		e, err := g.find("m/new")
 		g.must(err)
-		g.must(g.overlay.Setxattr(e.Ino, "user.k", []byte("v"), 0))
+		g.must(g.overlay.Setxattr(agent, e.Ino, "user.k", []byte("v"), 0))
 	})
 	var mount unix.Stat_t
 	must(t, unix.Stat(b.path("m"), &mount))

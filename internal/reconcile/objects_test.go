@@ -19,7 +19,7 @@ func (g *guest) link(from, to string) {
 	e, err := g.find(from)
 	g.must(err)
 	dir, name := g.parent(to)
-	_, err = g.overlay.Link(e.Ino, dir, name)
+	_, err = g.overlay.Link(agent, e.Ino, dir, name)
 	g.must(err)
 }
 
@@ -27,7 +27,7 @@ func (g *guest) setXattr(rel, name, value string) {
 	g.t.Helper()
 	e, err := g.find(rel)
 	g.must(err)
-	g.must(g.overlay.Setxattr(e.Ino, name, []byte(value), 0))
+	g.must(g.overlay.Setxattr(agent, e.Ino, name, []byte(value), 0))
 }
 
 // A dry run says what the run does, also where one path stays because another one cannot be done.

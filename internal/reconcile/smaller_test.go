@@ -80,15 +80,15 @@ func (s smaller) Mkdir(c artfs.Caller, parent artfs.Ino, name string, mode uint3
 	return s.FileSystem.Mkdir(c, parent, name, mode)
 }
 
-func (s smaller) Unlink(parent artfs.Ino, name string) error {
+func (s smaller) Unlink(c artfs.Caller, parent artfs.Ino, name string) error {
 	name, err := s.name(parent, name)
 	if err != nil {
 		return err
 	}
-	return s.FileSystem.Unlink(parent, name)
+	return s.FileSystem.Unlink(c, parent, name)
 }
 
-func (s smaller) Rename(oldParent artfs.Ino, oldName string, newParent artfs.Ino, newName string, flags uint32) error {
+func (s smaller) Rename(c artfs.Caller, oldParent artfs.Ino, oldName string, newParent artfs.Ino, newName string, flags uint32) error {
 	oldName, err := s.name(oldParent, oldName)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s smaller) Rename(oldParent artfs.Ino, oldName string, newParent artfs.Ino
 	if newName, err = s.name(newParent, newName); err != nil {
 		return err
 	}
-	return s.FileSystem.Rename(oldParent, oldName, newParent, newName, flags)
+	return s.FileSystem.Rename(c, oldParent, oldName, newParent, newName, flags)
 }
 
 func (s smaller) Symlink(c artfs.Caller, parent artfs.Ino, name, target string) (artfs.Entry, error) {
@@ -106,11 +106,11 @@ func (s smaller) Symlink(c artfs.Caller, parent artfs.Ino, name, target string) 
 	return s.FileSystem.Symlink(c, parent, name, target)
 }
 
-func (s smaller) Link(ino, parent artfs.Ino, name string) (artfs.Entry, error) {
+func (s smaller) Link(c artfs.Caller, ino, parent artfs.Ino, name string) (artfs.Entry, error) {
 	if s.noLinks {
 		return artfs.Entry{}, unix.EPERM
 	}
-	return s.FileSystem.Link(ino, parent, name)
+	return s.FileSystem.Link(c, ino, parent, name)
 }
 
 func (s smaller) Setattr(c artfs.Caller, ino artfs.Ino, set artfs.SetAttr) (artfs.Entry, error) {
@@ -142,7 +142,7 @@ func serveSmaller(dir, db string) error {
 	}
 	s := smallerKinds[os.Getenv(asServer)]
 	s.FileSystem = overlay
-	mfs, err := artfs.Serve(fd, s, logf)
+	mfs, err := artfs.Serve(fd, s, nil, logf)
 	if err != nil {
 		return err
 	}

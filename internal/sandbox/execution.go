@@ -240,7 +240,7 @@ func (x *execution) handle(m control.Received, c client) error {
 		x.j.setStub(x, m.PID)
 		return c.terminal(m.FD)
 	case control.Listening:
-		return x.j.refusals.listen(m.FD)
+		x.j.calls.listen(m.FD)
 	case control.Running:
 		return x.begin(m.PID, c)
 	case control.Stopped:

@@ -25,10 +25,14 @@ func (p *prepared) filterCalls(o *request, settings *config.Settings) ([]byte, e
 	if !s.Written && !s.Home || !slices.Contains(s.Allowed, "io_uring") {
 		// A trace shows what is refused, and its process of bubblewrap's is not to be without a filter. Sandboxes within
 		// may listen themselves, of which the kernel allows one (has_duplicate_listener in kernel/seccomp.c).
-		s.Notified = (!o.Quiet || p.notify != "false" || o.Events != "") && o.Trace == nil && !slices.Contains(s.Allowed, "namespaces")
-		if s.Notified {
-			p.payload.Notify = seccomp.Marshal(seccomp.Notify(s))
+		if o.Trace == nil && !slices.Contains(s.Allowed, "namespaces") {
+			s.Commands = o.Database != ""
+			s.Notified = s.Commands || !o.Quiet || p.notify != "false" || o.Events != ""
 		}
+		if s.Notified {
+			p.payload.Notify, p.payload.Refuse = seccomp.Marshal(seccomp.Notify(s)), seccomp.Marshal(seccomp.Refusing(s))
+		}
+		p.learns = s.Commands
 		return seccomp.Marshal(seccomp.Program(s)), nil
 	}
 	// A request to open a file says which mode a new one gets, and is no call.

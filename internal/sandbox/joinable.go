@@ -27,7 +27,7 @@ type joinable struct {
 	ruleset    *os.File   // what keeps the first program from sockets of the host, or nil
 	shell      int        // the stub of the first program, if it stays; or 0
 	limit      func(pid int, stubs ...int) error
-	refusals   *refusals
+	calls      *calls
 	hostIDs    [2]int // the guest's ids on the host
 
 	mu      sync.Mutex
@@ -64,7 +64,7 @@ func (s *session) makeJoinable(pid int) error {
 	j := &joinable{
 		thread: s.thread, payload: s.payload, filter: s.filter, namespaces: namespaces, first: first, self: s.self, ruleset: s.ruleset,
 		plan:  join.Plan{UID: uid, GID: gid, Drop: s.plan.Drop, Files: files.Cur, Namespaces: join.Order},
-		shell: s.shell, limit: s.limitProcess, refusals: s.refusals, running: map[*execution]bool{},
+		shell: s.shell, limit: s.limitProcess, calls: s.calls, running: map[*execution]bool{},
 	}
 	if j.payload.Workspace == "" {
 		j.payload.Workspace = s.plan.View.Workspace // where bubblewrap begins

@@ -30,6 +30,7 @@ type prepared struct {
 	payload stub.Payload
 	serve   control.Serve
 	filter  []byte // of system calls, as bubblewrap reads it
+	learns  bool   // of the guest's commands
 	place   string // what the workspace is called in the guest's home
 	// repository is the workspace's git directory, if that lies outside of it and is shown.
 	repository  *gitdir.Dir

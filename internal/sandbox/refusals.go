@@ -1,25 +1,19 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"sync"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/syscalls"
 )
 
-// refusals answers for the filter that asks about calls which an option would permit: it refuses and counts them. Only
-// calls that are refused come here (seccomp_unotify(2)).
+// refusals counts the calls that are refused and that an option would permit.
 type refusals struct {
 	terminal bool                       // words in between would land on the screen of a program
 	notify   func(call, program string) // called when a program is refused a call for the first time, if it is not nil; must not block
@@ -39,70 +33,9 @@ const maxRefusals = 64
 // what Claude Code and Codex start their commands with. Names are as the kernel cuts them.
 var sandboxes = []string{"bwrap", "codex-linux-san"}
 
-// notification is struct seccomp_notif, with its struct seccomp_data, and answer struct seccomp_notif_resp.
-type (
-	notification struct {
-		id         uint64
-		pid, flags uint32
-		nr         int32
-		arch       uint32
-		ip         uint64
-		args       [6]uint64
-	}
-	answer struct {
-		id, val uint64
-		err     int32
-		flags   uint32
-	}
-)
-
-// listen answers until nobody is left who could ask.
-func (r *refusals) listen(fd int) error {
-	// Not to block, so that it waits without a thread.
-	if err := unix.SetNonblock(fd, true); err != nil {
-		unix.Close(fd)
-		return fmt.Errorf("listen for refused calls: %w", err)
-	}
-	file := os.NewFile(uintptr(fd), "refused calls")
-	conn, err := file.SyscallConn()
-	if err != nil {
-		file.Close()
-		return fmt.Errorf("listen for refused calls: %w", err)
-	}
-	go func() {
-		defer file.Close() // from then on the kernel refuses
-		for more := true; more; {
-			err := conn.Read(func(fd uintptr) (done bool) {
-				ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-				n, err := unix.Poll(ready, 0)
-				switch {
-				case err != nil: // EINTR
-				case n == 0:
-					return false
-				case ready[0].Revents&unix.POLLIN != 0:
-					more = r.answer(fd)
-				default:
-					more = false
-				}
-				return true
-			})
-			more = more && err == nil
-		}
-	}()
-	return nil
-}
-
-// answer refuses the next call. It returns false if there is none any more.
-func (r *refusals) answer(fd uintptr) bool {
-	var n notification
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n))); errno != 0 {
-		// ENOENT: who asked has been killed.
-		return errno == unix.EINTR || errno == unix.ENOENT
-	}
-	r.count(refusal{syscalls.Native.Name(uint64(n.nr)), programName(n.pid)})
-	a := answer{id: n.id, err: -int32(unix.EPERM)}
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
-	return errno == 0 || errno == unix.EINTR || errno == unix.ENOENT
+// refused counts a call that is refused.
+func (r *refusals) refused(n *seccomp.Notification) {
+	r.count(refusal{syscalls.Native.Name(uint64(n.Nr)), programName(n.TID)})
 }
 
 // programName returns what the process calls itself.
@@ -166,16 +99,6 @@ func (r *refusals) summary() string {
 		parts = append(parts, fmt.Sprintf("%s; --allow %s permits %s", strings.Join(list, ", "), option, them))
 	}
 	return fmt.Sprintf("%d %s refused: %s", total, calls, strings.Join(parts, "; "))
-}
-
-// listening is called when the filter in the guest asks.
-func (s *session) listening(m control.Received) error {
-	if s.asked {
-		unix.Close(m.FD)
-		return errors.New("listen for refused calls: somebody does")
-	}
-	s.asked = true
-	return s.refusals.listen(m.FD)
 }
 
 // tellRefusals sums up what the guest was refused.

@@ -31,18 +31,19 @@ type session struct {
 	traceLog *os.File // where a trace goes, or nil
 	redacted *os.File // what it keeps to itself, for art-trace; nil without one
 
-	control   *os.File           // the socket to art-fuse, which the stage has, too
-	served    chan error         // tells that art-fuse serves the mount, or why not
-	unserved  error              // why it does not
-	attending bool               // whether that is still to be told
-	fuseDone  <-chan error       // tells how art-fuse ended; nil without one, and after
-	fuseError error              // how it ended
-	report    bytes.Buffer       // what art-fuse has written by its end
-	hostFiles *files.Host        // the host's side of single files; nil without
-	lentHome  *os.File           // the home that is in memory, if art has files for it
-	log       *os.File           // where its exit code goes, for the log of sessions; nil without one
-	registry  registry           // what others find of it
-	mapped    processes.Mappings // what the guest has mapped
+	control       *os.File           // the socket to art-fuse, which the stage has, too
+	commandSocket *os.File           // to art-fuse, for commands, until they are learnt
+	served        chan error         // tells that art-fuse serves the mount, or why not
+	unserved      error              // why it does not
+	attending     bool               // whether that is still to be told
+	fuseDone      <-chan error       // tells how art-fuse ended; nil without one, and after
+	fuseError     error              // how it ended
+	report        bytes.Buffer       // what art-fuse has written by its end
+	hostFiles     *files.Host        // the host's side of single files; nil without
+	lentHome      *os.File           // the home that is in memory, if art has files for it
+	log           *os.File           // where its exit code goes, for the log of sessions; nil without one
+	registry      registry           // what others find of it
+	mapped        processes.Mappings // what the guest has mapped
 
 	sshAgent sshAgent
 	network  network // that of a guest that reaches names alone
@@ -76,7 +77,7 @@ type session struct {
 	group    *cgroup.Group    // the guest's, if its limits ask for one
 	master   *os.File         // the guest's terminal
 	refusals *refusals        // of calls
-	asked    bool             // the first program's filter asks of them
+	calls    *calls           // answers for the filter of calls
 	thread   *guestThread     // starts the stage; nil until it does
 	self     *os.File         // art's program, as the guest may have it
 	ruleset  *os.File         // what keeps the first program from sockets of the host, or nil
@@ -156,6 +157,7 @@ func Run(options *Options) (code int, err error) {
 
 func newSession(interactive bool, host [3]*os.File, tracing *tracing) (s *session, err error) {
 	s = &session{served: make(chan error, 1), hungUp: make(chan struct{}), registry: newRegistry(), refusals: &refusals{}}
+	s.calls = &calls{refusals: s.refusals}
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return nil, fmt.Errorf("open %s: %w", os.DevNull, cli.Reason(err))
 	}
@@ -358,6 +360,7 @@ func (s *session) finish() (int, error) {
 	s.tellLeft()
 	if !s.quiet {
 		s.tellRefusals()
+		s.tellUnlearnt()
 		s.tellDenied()
 		s.tellLearned()
 		s.tellUnsigned()

@@ -21,6 +21,7 @@ type startingFUSE struct {
 
 	document *os.File // the writing end of a pipe, which art-fuse reads to its end
 	files    *os.File // art's end of the socket to the host's side of single files
+	commands *os.File // that of the socket for commands
 }
 
 // startFUSE starts art-fuse with its end of the control socket. It then waits to be briefed, and touches nothing before:
@@ -67,12 +68,18 @@ func (st *startingFUSE) connect(s *session, c *spawn.Command, inherited *[]*os.F
 	}
 	st.files = ours
 	*inherited = append(*inherited, theirs)
+	ours, commands, err := libexec.Socketpair()
+	if err != nil {
+		return err
+	}
+	st.commands = ours
+	*inherited = append(*inherited, commands)
 	stdout, err := st.add(&s.report)
 	stderr := os.Stderr
 	if err == nil && (s.background != nil || s.caller != nil) {
 		stderr, err = st.add(ownStderr{})
 	}
-	c.Files = []*os.File{stdin, stdout, stderr, (*inherited)[0], document, theirs}
+	c.Files = []*os.File{stdin, stdout, stderr, (*inherited)[0], document, theirs, commands}
 	return err
 }
 
@@ -85,6 +92,9 @@ func (s *session) briefFUSE() error {
 		return st.refused
 	}
 	s.fuseDone = st.done
+	if s.learns {
+		s.commandSocket, st.commands = st.commands, nil
+	}
 	if err := s.limitDatabase(st.Pid); err != nil {
 		return err
 	}
@@ -112,7 +122,7 @@ func (s *session) dismissFUSE() {
 }
 
 func (st *startingFUSE) close() {
-	for _, f := range []*os.File{st.document, st.files} {
+	for _, f := range []*os.File{st.document, st.files, st.commands} {
 		if f != nil {
 			f.Close()
 		}
@@ -134,7 +144,7 @@ func (s *session) serveDocument() []byte {
 	for _, f := range s.files {
 		v.Files = append(v.Files, f.File)
 	}
-	v.Flows = s.net != nil
+	v.Flows, v.Commands = s.net != nil, s.learns
 	v.PID, v.Command = os.Getpid(), logged(s.payload.Command)
 	return control.Marshal(v)
 }

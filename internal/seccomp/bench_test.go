@@ -46,7 +46,7 @@ func benchmarkAllowed(b *testing.B, n int, call func()) {
 		{"none", nil},
 		{"shortest", [][]unix.SockFilter{shortest}},
 		{"policy", [][]unix.SockFilter{Program(Session{})}},
-		{"told", [][]unix.SockFilter{Program(Session{Notified: true}), Refusing(Notify(Session{Notified: true}))}},
+		{"told", [][]unix.SockFilter{Program(Session{Notified: true}), Refusing(Session{Notified: true})}},
 		{"written", [][]unix.SockFilter{Program(Session{Written: true})}},
 		{"trace", [][]unix.SockFilter{traced}},
 		{"both", [][]unix.SockFilter{Program(Session{}), traced}},

@@ -58,9 +58,14 @@ func Install(program []unix.SockFilter) error {
 }
 
 // Listen loads a filter of Notify's into the calling thread, and returns the descriptor by which the kernel asks
-// (SECCOMP_FILTER_FLAG_NEW_LISTENER). execve closes it (seccomp(2)).
+// (SECCOMP_FILTER_FLAG_NEW_LISTENER). execve closes it (seccomp(2)). A call that art has taken is not interrupted by signals and made
+// again, where the kernel knows how (SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, since 5.19).
 func Listen(program []unix.SockFilter) (fd int, err error) {
-	return set(program, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	fd, err = set(program, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	if errors.Is(err, unix.EINVAL) {
+		return set(program, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	}
+	return fd, err
 }
 
 func set(program []unix.SockFilter, flags uintptr) (int, error) {

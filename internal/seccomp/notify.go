@@ -13,6 +13,9 @@ import (
 // since the kernel takes a filter's refusal before another's question. Calls of which no argument matters to either cost
 // nothing more; nobody is asked about calls that are not refused.
 //
+// With Session.Commands it also asks about the calls by which commands begin and end, and map files to write to them: those are to be
+// let go on.
+//
 // Where nobody listens any more the kernel refuses the calls with ENOSYS.
 func Notify(s Session) []unix.SockFilter {
 	return notify(syscalls.Native, s)
@@ -26,12 +29,32 @@ func notify(arch *syscalls.Arch, s Session) []unix.SockFilter {
 			p, actions = r.add(arch, r.decide(ret(unix.SECCOMP_RET_USER_NOTIF)), p, actions, unix.SECCOMP_RET_ALLOW)
 		}
 	}
+	if s.Commands {
+		ask := ret(unix.SECCOMP_RET_USER_NOTIF)
+		p, actions = (&rule{calls: []string{"mmap"}}).add(arch, mappingCode(ask), p, actions, unix.SECCOMP_RET_ALLOW)
+		p, actions = (&rule{calls: []string{"execve", "execveat", "exit_group"}}).add(arch, ask, p, actions, unix.SECCOMP_RET_ALLOW)
+	}
 	return search(p, spans(actions, unix.SECCOMP_RET_ALLOW))
 }
 
-// Refusing returns a filter of Notify's that asks nobody and refuses.
-func Refusing(notify []unix.SockFilter) []unix.SockFilter {
-	p := slices.Clone(notify)
+// mappingCode asks about mappings by which a program can write to a file.
+func mappingCode(ask []unix.SockFilter) []unix.SockFilter {
+	return slices.Concat(
+		// The lowest bit is set in all types that share (MAP_SHARED, MAP_SHARED_VALIDATE).
+		load(3), and(unix.MAP_SHARED|unix.MAP_ANONYMOUS), oneOf([]uint32{unix.MAP_SHARED},
+			load(2), skipUnless(unix.BPF_JSET, unix.PROT_WRITE, 1), ask, allow),
+		allow,
+	)
+}
+
+// Refusing returns Notify's filter for a session in which nobody can listen: it asks nobody and refuses.
+func Refusing(s Session) []unix.SockFilter {
+	return refusing(syscalls.Native, s)
+}
+
+func refusing(arch *syscalls.Arch, s Session) []unix.SockFilter {
+	s.Commands = false
+	p := notify(arch, s)
 	for i := range p {
 		if p[i].Code == unix.BPF_RET|unix.BPF_K && p[i].K == unix.SECCOMP_RET_USER_NOTIF {
 			p[i] = refuse(unix.EPERM)[0]

@@ -2,7 +2,8 @@
 //
 //	seccomp.go       the guest's filter: which calls it may make
 //	rules.go         those of them that depend on arguments, on options or on the session
-//	notify.go        a filter that asks art about refused calls
+//	notify.go        a filter that asks art about refused calls, and about commands
+//	listener.go      how art is asked, and answers
 //	trace.go         a filter that selects what a tracer sees
 //	without.go       a filter for programs of art's own
 //	instructions.go  the instructions that decide
@@ -69,6 +70,8 @@ type Session struct {
 	Root bool
 	// Notified says that the calls of which the user is told are left to a second filter (Notify).
 	Notified bool
+	// Commands says that this filter also asks about the calls by which commands begin, end and map files.
+	Commands bool
 }
 
 func (s *Session) allows(option string) bool { return slices.Contains(s.Allowed, option) }

@@ -334,7 +334,7 @@ func TestNotify(t *testing.T) {
 			one := program(arch, s)
 			s.Notified = true
 			first, second := program(arch, s), notify(arch, s)
-			third := Refusing(second)
+			third := refusing(arch, s)
 			for nr, c := range arch.All() {
 				name := c.Name
 				for i := range everything {

@@ -62,7 +62,7 @@ func serve(base, db, dir string) error {
 	if err != nil {
 		return fmt.Errorf("mount: %w (this test needs /dev/fuse, readable and writable, and root or fusermount3 of the package fuse3)", err)
 	}
-	mfs, err := fs.Serve(fd, overlay, logf)
+	mfs, err := fs.Serve(fd, overlay, nil, logf)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,10 @@ func (p *Payload) notify(link *os.File) error {
 	listener, err := seccomp.Listen(program)
 	if errors.Is(err, unix.EBUSY) {
 		// Somebody around art listens already, and there can be only one.
-		return seccomp.Install(seccomp.Refusing(program))
+		if program, err = seccomp.Unmarshal(p.Refuse); err != nil {
+			return err
+		}
+		return seccomp.Install(program)
 	}
 	if err != nil {
 		return fmt.Errorf("load the filter of refused calls: %w", err)

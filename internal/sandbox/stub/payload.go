@@ -36,8 +36,9 @@ type Payload struct {
 	Background bool
 	// Filter, if set, is the marshalled filter of a trace to load (seccomp.Trace).
 	Filter []byte
-	// Notify, if set, is the marshalled filter that asks art about calls (seccomp.Notify).
-	Notify []byte
+	// Notify, if set, is the marshalled filter that asks art about calls (seccomp.Notify), and Refuse the one in its place where
+	// nobody can be asked.
+	Notify, Refuse []byte
 	// Memory, if not 0, limits what each process writes to and does not share, in bytes (RLIMIT_DATA).
 	Memory uint64
 }

@@ -1,0 +1,14 @@
+// Package commands learns which commands a guest runs, and tells art-fuse, so that this knows whose a change is.
+//
+//	learner.go   the calls by which commands begin and end, and map files to write to them
+//	memory.go    what a process passes to execve, read from its memory
+//	lineage.go   which command a process belongs to that has executed none itself
+//	ends.go      the ends of processes that make no call to end
+//	sender.go    the socket to art-fuse
+//
+// A call waits until art-fuse can know of it: what is in the socket when a request of the kernel comes is all that came before it. Nothing
+// here decides anything: what a guest writes over while it is read makes the log wrong about that guest, and nothing else.
+//
+// No lock is held while something of the guest's is looked at, be it a path or memory that is a file's: both can make art-fuse
+// do something, which in turn asks here whose a thread is, and does not wait long for the answer.
+package commands

@@ -1,0 +1,108 @@
+package commands
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// ends tells of processes that end without having said so.
+type ends struct {
+	epoll int
+
+	mu   sync.Mutex
+	pids map[int]watched // GUARDED_BY(mu); by their descriptors
+}
+
+// watched is a process, by its id here and that which FUSE knows.
+type watched struct{ host, pid int }
+
+func newEnds() (*ends, error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("watch processes: %w", err)
+	}
+	return &ends{epoll: fd, pids: map[int]watched{}}, nil
+}
+
+// add watches a process, and returns its descriptor, or -1 if that cannot be: then its end is learnt when another has its id.
+func (e *ends) add(host, pid int) int {
+	fd, err := unix.PidfdOpen(host, 0)
+	if err != nil {
+		return -1
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := unix.EpollCtl(e.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}); err != nil {
+		unix.Close(fd)
+		return -1
+	}
+	e.pids[fd] = watched{host, pid}
+	return fd
+}
+
+// remove ends the watch of a process.
+func (e *ends) remove(fd int) {
+	if fd < 0 {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.pids, fd)
+	unix.Close(fd)
+}
+
+// watch calls died for each process that has ended, which is to remove it.
+func (e *ends) watch(died func(pid, code int)) {
+	var events [64]unix.EpollEvent
+	for {
+		n, err := unix.EpollWait(e.epoll, events[:], -1)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return
+		}
+		for _, event := range events[:max(n, 0)] {
+			e.mu.Lock()
+			p, ok := e.pids[int(event.Fd)]
+			e.mu.Unlock()
+			if ok {
+				died(p.pid, exitCode(p.host, int(event.Fd)))
+			}
+		}
+	}
+}
+
+// exitCode returns what a shell would call the exit code of a process that has ended, or -1 where that is not known: a process that is
+// waited for before it is looked at here tells it since 6.15 (PIDFD_INFO_EXIT).
+func exitCode(host, pidfd int) int {
+	var buf [1024]byte
+	stat := read(unix.AT_FDCWD, fmt.Sprintf("/proc/%d/stat", host), buf[:])
+	// Behind the name, which may have anything in it, there are the state and 49 more (proc_pid_stat(5)).
+	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(f) >= 50 && string(f[0]) == "Z" {
+		if status, err := strconv.Atoi(string(f[49])); err == nil {
+			return shellCode(status)
+		}
+	}
+	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(pidfd), unix.PIDFD_GET_INFO, uintptr(unsafe.Pointer(&info)))
+	if errno == 0 && info.Mask&unix.PIDFD_INFO_EXIT != 0 {
+		return shellCode(int(info.Exit_code))
+	}
+	return -1
+}
+
+// shellCode is for a status of wait(2).
+func shellCode(status int) int {
+	w := unix.WaitStatus(status)
+	if w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return w.ExitStatus()
+}

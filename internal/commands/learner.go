@@ -1,0 +1,396 @@
+package commands
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/seccomp"
+	"github.com/riverlytech/art/internal/syscalls"
+)
+
+// Learner learns of a guest's commands.
+type Learner struct {
+	out   sender
+	proc  int // /proc
+	guest int // the guest's /proc, of the namespace that FUSE knows
+	level int // how many namespaces below that of /proc the one is that FUSE knows
+	ends  *ends
+
+	mounts map[[2]uint32]bool // the devices of art-fuse's mounts
+
+	mu    sync.Mutex
+	known map[int]*process // GUARDED_BY(mu); by the ids that FUSE knows
+	host  map[int]int      // GUARDED_BY(mu); the ids that FUSE knows, by those here, of those that have executed something
+	past  []past           // GUARDED_BY(mu); what has ended just now, oldest first
+}
+
+// process is one of which art-fuse knows the command that it belongs to.
+type process struct {
+	host  int // its id here, if it has executed something; or 0
+	pidfd int // -1 without
+	ended bool
+	last  attempt // to execute something
+}
+
+// attempt is from where a process has called execve, and with which arguments and environment. One that calls it from there with these
+// again has not become another program, but tries another path for the same one.
+type attempt struct{ ip, argv, env uint64 }
+
+// past is a process that has ended.
+type past struct {
+	pid int
+	was *process
+	at  time.Time
+}
+
+// linger is for how long a process is known that has ended: its other threads may still be asking for something.
+const linger = time.Second
+
+// maxKnown bounds how many processes are known.
+const maxKnown = 100_000
+
+// Begin begins to learn. sock is the socket to art-fuse, which is taken over. pid is a process of the guest that runs art's own code;
+// fuse is one in the namespace whose ids FUSE knows, which is this process's or one of those below.
+func Begin(sock *os.File, pid, fuse int) (*Learner, error) {
+	l := &Learner{out: sender{sock: sock}, known: map[int]*process{}, host: map[int]int{}}
+	if err := l.open(pid, fuse); err != nil {
+		sock.Close()
+		return nil, fmt.Errorf("learn of commands: %w", err)
+	}
+	go l.ends.watch(l.died)
+	go l.answer()
+	return l, nil
+}
+
+func (l *Learner) open(pid, fuse int) (err error) {
+	const path = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
+	if l.proc, err = unix.Open("/proc", path, 0); err != nil {
+		return err
+	}
+	own, theirs := namespaces(l.proc, os.Getpid()), namespaces(l.proc, fuse)
+	if own == 0 || theirs < own {
+		return fmt.Errorf("process %d is in no namespace of this one", fuse)
+	}
+	if l.level, l.guest = own-1, l.proc; theirs > own {
+		l.level = theirs - 1
+		if l.guest, err = unix.Open(fmt.Sprintf("/proc/%d/root/proc", pid), path, 0); err != nil {
+			return err
+		}
+	}
+	if l.mounts, err = fuseMounts(pid); err != nil {
+		return err
+	}
+	l.ends, err = newEnds()
+	return err
+}
+
+// fuseMounts returns the devices of art-fuse's mounts that a process sees.
+func fuseMounts(pid int) (map[[2]uint32]bool, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
+	if err != nil {
+		return nil, err
+	}
+	mounts := map[[2]uint32]bool{}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		i := slices.Index(f, "-") // behind fields of which there may be more or fewer (proc_pid_mountinfo(5))
+		var dev [2]uint32
+		if i < 3 || i+1 >= len(f) || !strings.HasPrefix(f[i+1], "fuse") {
+			continue
+		}
+		if _, err := fmt.Sscanf(f[2], "%d:%d", &dev[0], &dev[1]); err == nil {
+			mounts[dev] = true
+		}
+	}
+	return mounts, nil
+}
+
+// namespaces returns how many process namespaces a process has an id in, from that of /proc on.
+func namespaces(proc, pid int) int {
+	var buf [2048]byte
+	return len(fields(read(proc, fmt.Sprintf("%d/status", pid), buf[:]), "\nNStgid:"))
+}
+
+// Lost is how much art-fuse could not be told.
+func (l *Learner) Lost() int64 { return l.out.lost.Load() }
+
+var (
+	execve    = number("execve")
+	execveat  = number("execveat")
+	exitGroup = number("exit_group")
+	mmap      = number("mmap")
+)
+
+func number(call string) int32 {
+	n, _ := syscalls.Native.Number(call)
+	return int32(n)
+}
+
+// Learns says whether a call is one that commands are learnt by. It is then to go on, after Take.
+func Learns(n *seccomp.Notification) bool {
+	return n.Nr == execve || n.Nr == execveat || n.Nr == exitGroup || n.Nr == mmap
+}
+
+// Take learns from a call that waits, as long as waits says so.
+func (l *Learner) Take(n *seccomp.Notification, waits func() bool) {
+	tid := int(n.TID)
+	switch n.Nr {
+	case execve:
+		l.executes(tid, waits, attempt{n.IP, n.Args[1], n.Args[2]}, unix.AT_FDCWD, n.Args[0], 0)
+	case execveat:
+		l.executes(tid, waits, attempt{n.IP, n.Args[2], n.Args[3]}, int(int32(n.Args[0])), n.Args[1], int(int32(n.Args[4])))
+	case exitGroup:
+		l.exits(tid, int(n.Args[0]&0xff))
+	case mmap:
+		l.maps(tid, int(int32(n.Args[4])))
+	}
+}
+
+// executes learns of a command.
+func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path uint64, flags int) {
+	c := control.Command{Kind: control.Executed, At: time.Now()}
+	name, args, cut, err := memory{tid}.exec(path, a.argv)
+	if err != nil {
+		return // as the call will, but where nobody may look at the memory of others (kernel.yama.ptrace_scope=3)
+	}
+	c.Dir = l.link(tid, "cwd")
+	if !l.executable(tid, dir, name, c.Dir, flags) {
+		return
+	}
+	if c.Argv, c.Cut = args, cut; len(args) == 0 {
+		c.Argv = append([]byte(name), 0)
+	}
+	s, ok := l.status(tid)
+	if !ok || !waits() {
+		return
+	}
+	c.PID = s.guest
+	if c.Parent = s.guest; !l.knows(s.guest) { // else it was a command before, or belonged to one
+		c.Parent = l.ancestor(l.proc, l.level, s.parent)
+	}
+	if l.add(s, a) {
+		l.out.send(&c)
+	}
+}
+
+// status is that of a thread, by its id here.
+func (l *Learner) status(tid int) (status, bool) {
+	s, ok := readStatus(l.proc, tid, l.level)
+	return s, ok && s.guest != 0
+}
+
+// link returns what a link of a process in /proc says.
+func (l *Learner) link(tid int, name string) string {
+	var buf [unix.PathMax]byte
+	n, err := unix.Readlinkat(l.proc, fmt.Sprintf("%d/%s", tid, name), buf[:])
+	if err != nil {
+		return ""
+	}
+	return string(buf[:n])
+}
+
+// executable says whether there may be a file that can be executed: who looks for a command in the directories of PATH executes all those
+// that there could be.
+func (l *Learner) executable(tid, dir int, name, cwd string, flags int) bool {
+	switch {
+	case name == "" && flags&unix.AT_EMPTY_PATH != 0:
+		return true // the descriptor itself
+	case name == "":
+		return false
+	case strings.HasPrefix(name, "/"):
+	case dir == unix.AT_FDCWD:
+		name = cwd + "/" + name
+	default:
+		name = l.link(tid, fmt.Sprintf("fd/%d", dir)) + "/" + name
+	}
+	// Not kept open: with its root all that is mounted below stays (disconnect_mount in fs/namespace.c).
+	root, err := unix.Openat(l.proc, fmt.Sprintf("%d/root", tid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return true
+	}
+	fd, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
+	unix.Close(root)
+	switch err {
+	case nil:
+	case unix.ENOENT, unix.ENOTDIR, unix.ENAMETOOLONG:
+		return false
+	default:
+		// A link in /proc is not followed. In a file system of FUSE's only those of the mount's user namespace may look: this process
+		// is refused without a request (fuse_permission in fs/fuse/dir.c).
+		return true
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH); err != nil {
+		return true
+	}
+	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Mode&0o111 != 0
+}
+
+// add notes that a process executes something, and returns false if it only tries again.
+func (l *Learner) add(s status, a attempt) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forgetPast(time.Now())
+	if p := l.known[s.guest]; p != nil && p.host == s.tgid && !p.ended {
+		again := p.last == a
+		p.last = a
+		return !again
+	}
+	if len(l.known) >= maxKnown {
+		return false
+	}
+	p := &process{host: s.tgid, pidfd: l.ends.add(s.tgid, s.guest), last: a}
+	l.known[s.guest], l.host[s.tgid] = p, s.guest
+	return true
+}
+
+// knows says whether art-fuse knows which command a process belongs to.
+func (l *Learner) knows(pid int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known[pid] != nil
+}
+
+// exits learns that a process ends by itself.
+func (l *Learner) exits(tid, code int) {
+	l.mu.Lock()
+	pid, leads := l.host[tid]
+	l.mu.Unlock()
+	if !leads {
+		s, ok := l.status(tid)
+		if !ok {
+			return
+		}
+		pid = s.guest
+		if !l.knows(pid) {
+			return
+		}
+		tid = s.tgid
+	}
+	l.adopt(tid, pid)
+	l.end(pid, code)
+}
+
+// adopt tells whose the processes are that a process leaves behind which ends, as long as that is known.
+func (l *Learner) adopt(host, pid int) {
+	for _, child := range children(l.proc, host) {
+		l.mu.Lock()
+		_, known := l.host[child]
+		l.mu.Unlock()
+		if known {
+			continue
+		}
+		if s, ok := l.status(child); ok && l.belongs(s.guest) {
+			l.out.send(&control.Command{Kind: control.Known, PID: s.guest, Parent: pid})
+		}
+	}
+}
+
+// belongs notes that art-fuse hears of a process that has executed nothing, and says whether that is new.
+func (l *Learner) belongs(pid int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p := l.known[pid]; p != nil && !p.ended || len(l.known) >= maxKnown {
+		return false
+	}
+	l.known[pid] = &process{pidfd: -1}
+	return true
+}
+
+// died learns that a process has ended that has made no call to end.
+func (l *Learner) died(pid, code int) { l.end(pid, code) }
+
+// end notes the end of a process.
+func (l *Learner) end(pid, code int) {
+	now := time.Now()
+	l.mu.Lock()
+	p := l.known[pid]
+	if p == nil || p.ended {
+		l.mu.Unlock()
+		return
+	}
+	p.ended = true
+	l.ends.remove(p.pidfd)
+	if p.host != 0 {
+		delete(l.host, p.host)
+	}
+	l.past = append(l.past, past{pid, p, now})
+	l.forgetPast(now)
+	l.mu.Unlock()
+	l.out.send(&control.Command{Kind: control.Exited, PID: pid, At: now, Code: code})
+}
+
+// forgetPast forgets what has ended some time ago. l.mu is held.
+func (l *Learner) forgetPast(now time.Time) {
+	for len(l.past) > 0 && now.Sub(l.past[0].at) > linger {
+		if p := l.past[0]; l.known[p.pid] == p.was {
+			delete(l.known, p.pid)
+		}
+		l.past = l.past[1:]
+	}
+}
+
+// maps learns that a process maps a file to write to it.
+func (l *Learner) maps(tid, fd int) {
+	file := fmt.Sprintf("%d/fd/%d", tid, fd)
+	var st unix.Statx_t
+	// Who is not of the mount's user namespace may know of a file of FUSE's nothing but the device (fuse_getattr in fs/fuse/dir.c).
+	err := unix.Statx(l.proc, file, unix.AT_STATX_DONT_SYNC, 0, &st)
+	if err != nil || !l.mounts[[2]uint32{st.Dev_major, st.Dev_minor}] {
+		return
+	}
+	var buf [2048]byte
+	ino := fields(read(l.proc, fmt.Sprintf("%d/fdinfo/%d", tid, fd), buf[:]), "\nino:") // since 5.14
+	s, ok := l.status(tid)
+	if !ok || len(ino) == 0 {
+		return
+	}
+	c := control.Command{Kind: control.Mapped, Parent: s.guest, Inode: uint64(ino[0])}
+	if !l.knows(s.guest) {
+		c.Parent = l.ancestor(l.proc, l.level, s.parent)
+	}
+	if c.Parent != 0 {
+		l.out.send(&c)
+	}
+}
+
+// answer answers art-fuse, as long as there is one.
+func (l *Learner) answer() {
+	buf := make([]byte, control.MaxCommand)
+	for {
+		c, err := l.out.receive(buf)
+		if err != nil {
+			return
+		}
+		if c.Kind != control.Who {
+			continue
+		}
+		known := control.Command{Kind: control.Known, PID: c.PID}
+		if s, ok := readStatus(l.guest, c.PID, l.guestLevel()); ok {
+			known.Thread = s.tgid != c.PID
+			if known.Parent = s.guest; !l.knows(s.guest) {
+				known.Parent = l.ancestor(l.guest, l.guestLevel(), s.parent)
+			}
+			if known.Parent != 0 && !known.Thread {
+				l.belongs(c.PID)
+			}
+		}
+		l.out.send(&known)
+	}
+}
+
+// guestLevel is level, from the namespace of the guest's /proc.
+func (l *Learner) guestLevel() int {
+	if l.guest == l.proc {
+		return l.level
+	}
+	return 0
+}
