@@ -152,9 +152,24 @@ func single(s *sqlvfs.Store, name string, in *sqlvfs.Inode) (item, error) {
 	return sqlvfs.Query(s, func(tx *sqlvfs.Tx) (item, error) { return itemOf(tx, name, in) })
 }
 
-// list returns a directory's entries, sorted by name.
-func list(s *sqlvfs.Store, dir *sqlvfs.Inode) ([]item, error) {
-	return sqlvfs.Query(s, func(tx *sqlvfs.Tx) ([]item, error) { return itemsOf(tx, dir) })
+// list returns a directory's entries, sorted by name. Of their attributes there is only the mode, unless all are asked for, of which each is
+// read by itself.
+func list(s *sqlvfs.Store, dir *sqlvfs.Inode, all bool) ([]item, error) {
+	return sqlvfs.Query(s, func(tx *sqlvfs.Tx) (items []item, err error) {
+		if all {
+			return itemsOf(tx, dir)
+		}
+		children, err := tx.Children(dir)
+		for _, c := range children {
+			items = append(items, item{name: c.Name, attr: sqlvfs.Attr{Mode: c.Mode}})
+		}
+		sortItems(items)
+		return items, err
+	})
+}
+
+func sortItems(items []item) {
+	slices.SortFunc(items, func(x, y item) int { return strings.Compare(x.name, y.name) })
 }
 
 func itemsOf(tx *sqlvfs.Tx, dir *sqlvfs.Inode) ([]item, error) {
@@ -178,6 +193,6 @@ func itemsOf(tx *sqlvfs.Tx, dir *sqlvfs.Inode) ([]item, error) {
 		}
 		items = append(items, it)
 	}
-	slices.SortFunc(items, func(x, y item) int { return strings.Compare(x.name, y.name) })
+	sortItems(items)
 	return items, nil
 }

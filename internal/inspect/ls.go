@@ -27,7 +27,7 @@ func Ls(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
 	items, dir := []item{it}, ""
 	if in.Attr.IsDir() {
 		dir = path
-		if items, err = list(s, in); err != nil {
+		if items, err = list(s, in, opt.JSON || opt.Long); err != nil {
 			return pathError(path, opt, err)
 		}
 	}

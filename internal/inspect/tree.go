@@ -61,7 +61,7 @@ type walk struct {
 }
 
 func (t *walk) dir(in *sqlvfs.Inode, above string, depth int) error {
-	items, err := list(t.store, in)
+	items, err := list(t.store, in, true)
 	if err != nil {
 		return err
 	}
