@@ -135,7 +135,8 @@ func (o *options) quiet(list string) error {
 		case "none":
 			o.style.NoExits, o.style.NoTurns = false, false
 		default:
-			return cli.WithHint(fmt.Errorf("unknown kind of message %q", what), "use all, attach, exit, path-resolution, personality, thread-execve or none")
+			return cli.WithHint(fmt.Errorf("unknown kind of message %q", what),
+				"use all, attach, exit, path-resolution, personality, thread-execve or none")
 		}
 	}
 	return nil

@@ -168,6 +168,22 @@ func TestText(t *testing.T) {
 		{"getsockopt", [6]uint64{3, unix.SOL_SOCKET, unix.SO_TYPE, at, at + 8}, words(2, 3), 0, 0, `getsockopt(3, SOL_SOCKET, SO_TYPE, "\2\0\0", [3]) = 0`},
 		{"sendmmsg", [6]uint64{3, at, 2, 0}, append(words(0, 0, at+128, 1, 0, 0, 0, 2, 0, 0, at+128, 1, 0, 0, 0, 0, at+144, 2), "ab"...), -1, unix.EPERM,
 			`sendmmsg(3, [{msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base="ab", iov_len=2}], msg_iovlen=1, msg_controllen=0, msg_flags=0}}, {msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base="ab", iov_len=2}], msg_iovlen=1, msg_controllen=0, msg_flags=0}}], 2, 0) = -1 EPERM (Operation not permitted)`},
+		{"ioctl", [6]uint64{0, unix.TCGETS, at}, append(words(unix.ICRNL|unix.IXON|(unix.OPOST|unix.ONLCR)<<32, unix.B38400|unix.CS8|unix.CREAD|(unix.ISIG|unix.ICANON)<<32), make([]byte, 20)...), 0, 0,
+			`ioctl(0, TCGETS, {c_iflag=ICRNL|IXON, c_oflag=NL0|CR0|TAB0|BS0|VT0|FF0|OPOST|ONLCR, c_cflag=B38400|CS8|CREAD, c_lflag=ISIG|ICANON, ...}) = 0`},
+		{"ioctl", [6]uint64{0, unix.TIOCGWINSZ, at}, words(24 | 80<<16), 0, 0,
+			`ioctl(0, TIOCGWINSZ, {ws_row=24, ws_col=80, ws_xpixel=0, ws_ypixel=0}) = 0`},
+		{"ioctl", [6]uint64{0, unix.TIOCMBIS, at}, words(unix.TIOCM_DTR | unix.TIOCM_RTS), -1, unix.ENOTTY,
+			`ioctl(0, TIOCMBIS, [TIOCM_DTR|TIOCM_RTS]) = -1 ENOTTY (Inappropriate ioctl for device)`},
+		{"ioctl", [6]uint64{0, unix.FS_IOC_GETFLAGS, at}, words(0x10), 0, 0, `ioctl(0, FS_IOC_GETFLAGS, [FS_IMMUTABLE_FL]) = 0`},
+		{"ioctl", [6]uint64{0, 0xb703}, nil, unix.CLONE_NEWUSER, 0, `ioctl(0, NS_GET_NSTYPE) = 268435456 (CLONE_NEWUSER)`},
+		{"ioctl", [6]uint64{0, 0x40081234, at}, nil, 0, 0, `ioctl(0, _IOC(_IOC_WRITE, 0x12, 0x34, 0x8), 0x10000) = 0`},
+		{"personality", [6]uint64{0x40000}, nil, 8, 0, `personality(PER_LINUX|ADDR_NO_RANDOMIZE) = 0x8 (PER_LINUX32)`},
+		{"swapon", [6]uint64{at, 0x8000 | 42}, []byte("/s\x00"), 0, 0, `swapon("/s", SWAP_FLAG_PREFER|42) = 0`},
+		{"reboot", [6]uint64{0xfee1dead, 672274793, 0xa1b2c3d4, at}, []byte("now\x00"), 0, 0,
+			`reboot(LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_RESTART2, "now") = 0`},
+		{"quotactl_fd", [6]uint64{3, 0x800005<<8 | 1, 7, at}, nil, 0, 0, `quotactl_fd(3, QCMD(Q_GETINFO, GRPQUOTA), 0x10000) = 0`},
+		{"clone3", [6]uint64{at, 88}, words(unix.CLONE_INTO_CGROUP, 0, 0, 0, uint64(unix.SIGCHLD), 0, 0, 0, at, 1, 9), 7, 0,
+			`clone3({flags=CLONE_INTO_CGROUP, exit_signal=SIGCHLD, stack=NULL, stack_size=0, set_tid=[0], set_tid_size=1, cgroup=9}, 88) = 7`},
 		{"ioctl", [6]uint64{0, unix.TIOCINQ, at}, words(12), 0, 0, `ioctl(0, FIONREAD, [12]) = 0`},
 		{"chdir", [6]uint64{at + 0xffd}, append(make([]byte, 0xffd), "/a\x00"...), 0, 0, `chdir("/a") = 0`}, // the page's last bytes
 		{"sysinfo", [6]uint64{at}, append(words(7), make([]byte, 104)...), 0, 0,
@@ -434,5 +450,25 @@ func TestWhole(t *testing.T) {
 	want := "fstat(3, {st_dev=makedev(0, 0), st_ino=0, st_mode=S_IFREG|0644, st_nlink=0, st_uid=0, st_gid=0, st_blksize=0, st_blocks=0, st_size=7, st_atime=0, st_mtime=0, st_ctime=0})"
 	if got, _ := text(c); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// What the table of ioctl says is read when the first request is decoded: all of it must be right.
+func TestRequests(t *testing.T) {
+	if got := len(knownRequests()); got != len(requests) {
+		t.Errorf("%d requests have %d numbers", len(requests), got)
+	}
+}
+
+// A handler of signals returns to the mask that the kernel has put on the stack.
+func TestSignalFrame(t *testing.T) {
+	c := native("rt_sigreturn")
+	c.SP, c.Mem = 0x1000, image{0x1000 + signalMaskAt, words(1 << (unix.SIGINT - 1))}
+	if args, _ := Enter(c); len(args) != 1 || args[0] != "{mask=[INT]}" {
+		t.Errorf("got %q", args)
+	}
+	c.Mem = nothing{}
+	if args, _ := Enter(c); len(args) != 0 {
+		t.Errorf("without memory %q", args)
 	}
 }

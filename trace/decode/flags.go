@@ -36,7 +36,7 @@ func (s *flagSet) all() uint64 {
 // flagSets are all sets by their names in package syscalls' table.
 var flagSets = sync.OnceValue(func() map[string]*flagSet {
 	all := map[string]*flagSet{}
-	for _, part := range []map[string]*flagSet{fileFlags, processFlags, networkFlags, rareFlags, prctlFlags} {
+	for _, part := range []map[string]*flagSet{fileFlags, processFlags, networkFlags, rareFlags, prctlFlags, terminalFlags} {
 		maps.Copy(all, part)
 	}
 	return all

@@ -138,8 +138,45 @@ var rareFlags = map[string]*flagSet{
 	"propagation": {"MS_???", []flag{
 		{0, "0"}, {1 << 17, "MS_UNBINDABLE"}, {1 << 18, "MS_PRIVATE"}, {1 << 19, "MS_SLAVE"}, {1 << 20, "MS_SHARED"},
 	}},
-	"mpol_flags": {"MPOL_F_???", []flag{{0x8000, "MPOL_F_STATIC_NODES"}, {0x4000, "MPOL_F_RELATIVE_NODES"}, {0x2000, "MPOL_F_NUMA_BALANCING"}}},
-	"mpol_get":   {"MPOL_F_???", []flag{{1, "MPOL_F_NODE"}, {2, "MPOL_F_ADDR"}, {4, "MPOL_F_MEMS_ALLOWED"}}},
+	// include/uapi/linux/personality.h
+	"personality": {"PER_???", []flag{
+		{0, "PER_LINUX"}, {1, "PER_SVR4"}, {2, "PER_SVR3"}, {3, "PER_SCOSVR3"}, {4, "PER_WYSEV386"}, {5, "PER_ISCR4"}, {6, "PER_BSD"}, {7, "PER_XENIX"},
+		{8, "PER_LINUX32"}, {9, "PER_IRIX32"}, {10, "PER_IRIXN32"}, {11, "PER_IRIX64"}, {12, "PER_RISCOS"}, {13, "PER_SOLARIS"}, {14, "PER_UW7"},
+		{15, "PER_OSF4"}, {16, "PER_HPUX"},
+	}},
+	"personality_flags": {"", []flag{
+		{0x20000, "UNAME26"}, {0x40000, "ADDR_NO_RANDOMIZE"}, {0x80000, "FDPIC_FUNCPTRS"}, {0x100000, "MMAP_PAGE_ZERO"},
+		{0x200000, "ADDR_COMPAT_LAYOUT"}, {0x400000, "READ_IMPLIES_EXEC"}, {0x800000, "ADDR_LIMIT_32BIT"}, {0x1000000, "SHORT_INODE"},
+		{0x2000000, "WHOLE_SECONDS"}, {0x4000000, "STICKY_TIMEOUTS"}, {0x8000000, "ADDR_LIMIT_3GB"},
+	}},
+	"swap": {"SWAP_FLAG_???", []flag{
+		{0x8000, "SWAP_FLAG_PREFER"}, {0x10000, "SWAP_FLAG_DISCARD"}, {0x20000, "SWAP_FLAG_DISCARD_ONCE"}, {0x40000, "SWAP_FLAG_DISCARD_PAGES"},
+	}},
+	// include/uapi/linux/reboot.h
+	"reboot_magic": {"LINUX_REBOOT_MAGIC_???", []flag{{0xfee1dead, "LINUX_REBOOT_MAGIC1"}}},
+	"reboot_magic2": {"LINUX_REBOOT_MAGIC_???", []flag{
+		{672274793, "LINUX_REBOOT_MAGIC2"}, {85072278, "LINUX_REBOOT_MAGIC2A"}, {369367448, "LINUX_REBOOT_MAGIC2B"}, {537993216, "LINUX_REBOOT_MAGIC2C"},
+	}},
+	"reboot": {"LINUX_REBOOT_CMD_???", []flag{
+		{0x1234567, "LINUX_REBOOT_CMD_RESTART"}, {0xcdef0123, "LINUX_REBOOT_CMD_HALT"}, {0x89abcdef, "LINUX_REBOOT_CMD_CAD_ON"},
+		{0, "LINUX_REBOOT_CMD_CAD_OFF"}, {0x4321fedc, "LINUX_REBOOT_CMD_POWER_OFF"}, {0xa1b2c3d4, "LINUX_REBOOT_CMD_RESTART2"},
+		{0xd000fce2, "LINUX_REBOOT_CMD_SW_SUSPEND"}, {0x45584543, "LINUX_REBOOT_CMD_KEXEC"},
+	}},
+	"loglevel": {"LOGLEVEL_???", []flag{
+		{0, "LOGLEVEL_EMERG"}, {1, "LOGLEVEL_ALERT"}, {2, "LOGLEVEL_CRIT"}, {3, "LOGLEVEL_ERR"}, {4, "LOGLEVEL_WARNING"}, {5, "LOGLEVEL_NOTICE"},
+		{6, "LOGLEVEL_INFO"}, {7, "LOGLEVEL_DEBUG"}, {8, "LOGLEVEL_DEBUG+1"},
+	}},
+	// include/uapi/linux/quota.h and dqblk_xfs.h
+	"quota": {"Q_???", []flag{
+		{0x800001, "Q_SYNC"}, {0x800002, "Q_QUOTAON"}, {0x800003, "Q_QUOTAOFF"}, {0x800004, "Q_GETFMT"}, {0x800005, "Q_GETINFO"}, {0x800006, "Q_SETINFO"},
+		{0x800007, "Q_GETQUOTA"}, {0x800008, "Q_SETQUOTA"}, {0x800009, "Q_GETNEXTQUOTA"}, {0x5801, "Q_XQUOTAON"}, {0x5802, "Q_XQUOTAOFF"},
+		{0x5803, "Q_XGETQUOTA"}, {0x5804, "Q_XSETQLIM"}, {0x5805, "Q_XGETQSTAT"}, {0x5806, "Q_XQUOTARM"}, {0x5807, "Q_XQUOTASYNC"},
+		{0x5808, "Q_XGETQSTATV"}, {0x5809, "Q_XGETNEXTQUOTA"},
+	}},
+	"quota_type":   {"???QUOTA", []flag{{0, "USRQUOTA"}, {1, "GRPQUOTA"}, {2, "PRJQUOTA"}}},
+	"quota_format": {"QFMT_VFS_???", []flag{{1, "QFMT_VFS_OLD"}, {2, "QFMT_VFS_V0"}, {3, "QFMT_OCFS2"}, {4, "QFMT_VFS_V1"}}},
+	"mpol_flags":   {"MPOL_F_???", []flag{{0x8000, "MPOL_F_STATIC_NODES"}, {0x4000, "MPOL_F_RELATIVE_NODES"}, {0x2000, "MPOL_F_NUMA_BALANCING"}}},
+	"mpol_get":     {"MPOL_F_???", []flag{{1, "MPOL_F_NODE"}, {2, "MPOL_F_ADDR"}, {4, "MPOL_F_MEMS_ALLOWED"}}},
 	"dnotify": {"DN_???", []flag{
 		{0x1, "DN_ACCESS"}, {0x2, "DN_MODIFY"}, {0x4, "DN_CREATE"}, {0x8, "DN_DELETE"}, {0x10, "DN_RENAME"}, {0x20, "DN_ATTRIB"},
 		{0x80000000, "DN_MULTISHOT"},

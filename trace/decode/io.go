@@ -1,10 +1,6 @@
 package decode
 
-import (
-	"strconv"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // unlimited says that all of the content is to be printed.
 const unlimited = ^uint64(0)
@@ -136,59 +132,6 @@ func fcntlResult(p *printer, v int64) {
 	default:
 		p.dec(v)
 	}
-}
-
-// ioctls are the requests that ordinary programs make.
-var ioctls = &flagSet{"", []flag{
-	{unix.TCGETS, "TCGETS"}, {unix.TCSETS, "TCSETS"}, {unix.TCSETSW, "TCSETSW"}, {unix.TCSETSF, "TCSETSF"},
-	{unix.TIOCGWINSZ, "TIOCGWINSZ"}, {unix.TIOCSWINSZ, "TIOCSWINSZ"}, {unix.TIOCGPGRP, "TIOCGPGRP"},
-	{unix.TIOCSPGRP, "TIOCSPGRP"}, {unix.TIOCSCTTY, "TIOCSCTTY"}, {unix.TIOCNOTTY, "TIOCNOTTY"},
-	{unix.TIOCGSID, "TIOCGSID"}, {unix.TIOCGPTN, "TIOCGPTN"}, {unix.TIOCSPTLCK, "TIOCSPTLCK"},
-	{unix.TIOCSTI, "TIOCSTI"}, {unix.TIOCINQ, "FIONREAD"}, {unix.TIOCOUTQ, "TIOCOUTQ"},
-	{0x5421, "FIONBIO"}, {0x5450, "FIONCLEX"}, {0x5451, "FIOCLEX"}, {0x5452, "FIOASYNC"},
-	{unix.FS_IOC_GETFLAGS, "FS_IOC_GETFLAGS"}, {unix.FS_IOC_SETFLAGS, "FS_IOC_SETFLAGS"},
-	{unix.FICLONE, "FICLONE"}, {unix.FICLONERANGE, "FICLONERANGE"}, {unix.FIDEDUPERANGE, "FIDEDUPERANGE"},
-	{unix.SIOCGIFCONF, "SIOCGIFCONF"}, {unix.SIOCGIFFLAGS, "SIOCGIFFLAGS"}, {unix.SIOCGIFINDEX, "SIOCGIFINDEX"},
-}}
-
-// printIoctl prints a request by name, or as the number that _IOC makes of its
-// direction, type, number and size.
-func printIoctl(p *printer, _ *argument, v uint64) bool {
-	v = uint64(uint32(v))
-	direction := [...]string{"_IOC_NONE", "_IOC_WRITE", "_IOC_READ", "_IOC_READ|_IOC_WRITE"}[v>>30]
-	p.name(ioctls, v, "_IOC("+direction+", "+hexText(v>>8&0xff)+", "+hexText(v&0xff)+", "+hexText(v>>16&0x3fff)+")")
-	return true
-}
-
-// hexText is what C's %#x makes of v.
-func hexText(v uint64) string {
-	if v == 0 {
-		return "0"
-	}
-	return "0x" + strconv.FormatUint(v, 16)
-}
-
-func printIoctlArg(p *printer, _ *argument, v uint64) bool {
-	out := &argument{output: true}
-	switch uint32(p.call.Args[1]) {
-	case unix.TIOCGWINSZ, unix.TIOCSWINSZ:
-		if b := p.read(out, v, 8); b != nil {
-			for i, name := range []string{"{ws_row=", ", ws_col=", ", ws_xpixel=", ", ws_ypixel="} {
-				p.str(name)
-				p.udec(uint64(order.Uint16(b[2*i:])))
-			}
-			p.str("}")
-		}
-	case unix.TIOCGPGRP, unix.TIOCSPGRP, unix.TIOCGPTN, unix.TIOCSPTLCK, unix.TIOCINQ, unix.TIOCOUTQ, 0x5421:
-		return printIntP(p, out, v)
-	case unix.TIOCNOTTY, 0x5450, 0x5451:
-		return false
-	case unix.TIOCSCTTY, unix.FICLONE:
-		p.dec(int64(v))
-	default:
-		p.hex(v)
-	}
-	return true
 }
 
 // events prints the revents or events of poll.

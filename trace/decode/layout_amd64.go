@@ -33,3 +33,6 @@ const (
 
 func statLinks(b []byte) uint64     { return u64(b, 16) }
 func statBlockSize(b []byte) uint64 { return u64(b, 56) }
+
+// signalMaskAt is where struct ucontext has its mask, from the stack pointer on when a handler of signals returns.
+const signalMaskAt = 8 + 8 + 24 + 256

@@ -33,3 +33,6 @@ const (
 
 func statLinks(b []byte) uint64     { return uint64(u32(b, 20)) }
 func statBlockSize(b []byte) uint64 { return uint64(u32(b, 56)) }
+
+// signalMaskAt is where struct ucontext has its mask, from the stack pointer on when a handler of signals returns.
+const signalMaskAt = 128 + 8 + 8 + 24

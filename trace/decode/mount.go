@@ -80,20 +80,20 @@ func printMountAttr(p *printer, a *argument, v uint64) bool {
 
 // printFsconfigKey and printFsconfigValue print what fsconfig takes behind its command.
 func printFsconfigKey(p *printer, _ *argument, v uint64) bool {
-	if p.call.Args[1] > 5 { // the commands from FSCONFIG_CMD_CREATE on have none
+	if uint32(p.call.Args[1]) > 5 { // the commands from FSCONFIG_CMD_CREATE on have none
 		p.addr(v)
 	} else {
-		p.cstring(v, 256)
+		p.field(v, 256)
 	}
 	return true
 }
 
 func printFsconfigValue(p *printer, _ *argument, v uint64) bool {
-	switch p.call.Args[1] {
+	switch uint32(p.call.Args[1]) {
 	case 1:
-		p.cstring(v, 256)
+		p.field(v, 256)
 	case 2:
-		p.bytes(v, uint64(uint32(p.call.Args[4])))
+		p.binary(v, int32(p.call.Args[4]))
 	case 3, 4:
 		p.cstring(v, maxPath)
 	default:
@@ -102,8 +102,27 @@ func printFsconfigValue(p *printer, _ *argument, v uint64) bool {
 	return true
 }
 
+// binary prints a value of n bytes as numbers.
+func (p *printer) binary(v uint64, n int32) {
+	const most = 1 << 20 // as the kernel takes (fsconfig in fs/fsopen.c)
+	if n < 0 || n > most {
+		p.addr(v)
+		return
+	}
+	shown := min(int(n), p.stringLimit())
+	b := p.peek(v, shown)
+	if b == nil {
+		p.addr(v)
+		return
+	}
+	p.hexString(b)
+	if shown < int(n) {
+		p.str("...")
+	}
+}
+
 func printFsconfigAux(p *printer, a *argument, v uint64) bool {
-	switch p.call.Args[1] {
+	switch uint32(p.call.Args[1]) {
 	case 3, 4:
 		return printDirfd(p, a, v)
 	case 5:

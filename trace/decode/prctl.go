@@ -55,7 +55,7 @@ var prctlArgs = map[uint64][]word{
 	unix.PR_SET_IO_FLUSHER:            {prctlUint, prctlHex, prctlHex, prctlHex},
 	unix.PR_CAP_AMBIENT:               {prctlEnum("ambient"), prctlAmbient, prctlHex, prctlHex},
 	unix.PR_SET_MM:                    {narrow(prctlEnum("pr_mm")), prctlHex, prctlHex, prctlHex},
-	unix.PR_SET_VMA:                   {prctlEnum("pr_vma"), prctlIf(unix.PR_SET_VMA_ANON_NAME, prctlAddr), prctlIf(unix.PR_SET_VMA_ANON_NAME, prctlUint), prctlIf(unix.PR_SET_VMA_ANON_NAME, prctlText)},
+	unix.PR_SET_VMA:                   {prctlEnum("pr_vma"), forVMA(prctlAddr), forVMA(prctlUint), forVMA(prctlText)},
 	unix.PR_SET_PTRACER:               {prctlPid},
 	unix.PR_MCE_KILL:                  {prctlEnum("pr_mce"), prctlIf(unix.PR_MCE_KILL_SET, prctlEnum("pr_mce_policy")), prctlHex, prctlHex},
 	unix.PR_GET_SPECULATION_CTRL:      {prctlEnum("pr_spec")},
@@ -85,19 +85,7 @@ func prctlText(p *printer, v uint64) { p.cstring(v, p.stringLimit()) }
 const commLength = 16 // TASK_COMM_LEN
 
 // prctlComm prints the name that a thread gets, of which the kernel reads no more.
-func prctlComm(p *printer, v uint64) {
-	b := p.readable(v, commLength-1)
-	name, _, terminated := bytes.Cut(b, []byte{0})
-	switch {
-	case terminated:
-		p.quote(name)
-	case len(b) == commLength-1:
-		p.quote(b)
-		p.str("...")
-	default:
-		p.addr(v)
-	}
-}
+func prctlComm(p *printer, v uint64) { p.field(v, commLength-1) }
 
 // prctlName prints the name that a thread has.
 func prctlName(p *printer, v uint64) {
@@ -141,6 +129,8 @@ func prctlIf(second uint64, show word) word {
 		}
 	}
 }
+
+func forVMA(show word) word { return prctlIf(unix.PR_SET_VMA_ANON_NAME, show) }
 
 func prctlAmbient(p *printer, v uint64) {
 	switch p.call.Args[1] {

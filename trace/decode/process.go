@@ -142,50 +142,82 @@ func printCloneIDs(p *printer, a *argument, flags uint64) bool {
 	return true
 }
 
-// printCloneArgs prints struct clone_args (include/uapi/linux/sched.h).
+// cloneArgsSize is the size of struct clone_args (include/uapi/linux/sched.h) as it is known, and leastCloneArgs what it
+// was at first.
+const (
+	cloneArgsSize  = 88
+	leastCloneArgs = 64
+)
+
 func printCloneArgs(p *printer, _ *argument, v uint64) bool {
-	b := p.read(&argument{}, v, 64)
-	if b == nil {
+	size := p.call.Args[1]
+	if size < leastCloneArgs {
+		p.addr(v)
 		return true
 	}
+	given := p.read(&argument{}, v, int(min(size, cloneArgsSize)))
+	if given == nil {
+		return true
+	}
+	b := make([]byte, cloneArgsSize)
+	copy(b, given)
 	flags := u64(b, 0)
 	p.str("{flags=")
-	p.printSet(processFlags["clone"], flags)
+	p.printSet(processFlags["clone3"], flags)
+	address := func(name string, at int) {
+		p.str(", " + name + "=")
+		p.addr(u64(b, at))
+	}
 	if flags&unix.CLONE_PIDFD != 0 {
-		p.str(", pidfd=")
-		p.addr(u64(b, 8))
+		address("pidfd", 8)
 	}
 	if flags&(unix.CLONE_CHILD_SETTID|unix.CLONE_CHILD_CLEARTID) != 0 {
-		p.str(", child_tid=")
-		p.addr(u64(b, 16))
+		address("child_tid", 16)
 	}
 	if flags&unix.CLONE_PARENT_SETTID != 0 {
-		p.str(", parent_tid=")
-		p.addr(u64(b, 24))
+		address("parent_tid", 24)
 	}
 	p.str(", exit_signal=")
-	if sig := u64(b, 32); sig == 0 {
-		p.str("0")
+	if sig := u64(b, 32); sig == 0 || sig > 64 {
+		p.udec(sig)
 	} else {
-		p.str(SignalName(int(int32(sig))))
+		p.str(SignalName(int(sig)))
 	}
-	p.str(", stack=")
-	p.addr(u64(b, 40))
+	address("stack", 40)
 	p.str(", stack_size=")
 	p.hex(u64(b, 48))
 	if flags&unix.CLONE_SETTLS != 0 {
-		p.str(", tls=")
-		p.hex(u64(b, 56))
+		address("tls", 56)
 	}
+	p.setTid(u64(b, 64), u64(b, 72))
+	if group := u64(b, 80); size > 80 && (group != 0 || flags&unix.CLONE_INTO_CGROUP != 0) {
+		p.str(", cgroup=")
+		p.udec(group)
+	}
+	p.tail(v, cloneArgsSize, size)
 	p.str("}")
 	if flags&unix.CLONE_PARENT_SETTID != 0 && !p.call.Failed {
-		if out := p.read(&argument{}, u64(b, 24), 4); out != nil {
-			p.str(" => {parent_tid=[")
-			p.int32(out)
-			p.str("]}")
-		}
+		p.str(" => {parent_tid=")
+		printIntP(p, &argument{}, u64(b, 24))
+		p.str("}")
 	}
 	return true
+}
+
+// setTid prints the ids that a new process gets in its PID namespaces.
+func (p *printer) setTid(at, n uint64) {
+	const most = 32 // MAX_PID_NS_LEVEL
+	if at == 0 && n == 0 {
+		return
+	}
+	p.str(", set_tid=")
+	if at == 0 || n == 0 || n > most {
+		p.addr(at)
+	} else {
+		p.list(&argument{}, at, n, 4, p.int32)
+	}
+	p.str(", set_tid_size=")
+	p.udec(n)
 }
 
 // printWaitStatus prints the status of a child that a wait has returned.

@@ -151,6 +151,21 @@ func (p *printer) cstring(addr uint64, limit int) {
 	}
 }
 
+// field prints the string at addr, of which the kernel reads no more than size bytes, with or without a NUL.
+func (p *printer) field(addr uint64, size int) {
+	b := p.readable(addr, size)
+	text, _, terminated := bytes.Cut(b, []byte{0})
+	switch {
+	case terminated:
+		p.quote(text)
+	case len(b) == size && size > 0:
+		p.quote(b)
+		p.str("...")
+	default:
+		p.addr(addr)
+	}
+}
+
 // readCstring reads the string at addr up to its NUL, or limit bytes of it; ok is
 // false when its end is not readable. It is read into scratch where that is large
 // enough.

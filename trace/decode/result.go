@@ -25,18 +25,20 @@ var restartTexts = map[unix.Errno]string{
 // results print the result of a call that has not failed, by their names in
 // package syscalls' table.
 var results = map[string]func(p *printer, v int64){
-	"":       func(p *printer, v int64) { p.dec(v) },
-	"fd":     func(p *printer, v int64) { p.fd(int32(v)) },
-	"ulong":  func(p *printer, v int64) { p.udec(uint64(v)) },
-	"hex":    func(p *printer, v int64) { p.hex(uint64(v)) },
-	"octal":  func(p *printer, v int64) { p.mode(uint32(v)) },
-	"signal": func(p *printer, v int64) { p.named(v, SignalName(int(v))) },
-	"sched":  func(p *printer, v int64) { p.schedResult(v) },
-	"fcntl":  fcntlResult,
-	"poll":   pollResult,
-	"mmsg":   mmsgResult,
-	"prctl":  prctlResult,
-	"time":   timeResult,
+	"":            func(p *printer, v int64) { p.dec(v) },
+	"fd":          func(p *printer, v int64) { p.fd(int32(v)) },
+	"ulong":       func(p *printer, v int64) { p.udec(uint64(v)) },
+	"hex":         func(p *printer, v int64) { p.hex(uint64(v)) },
+	"octal":       func(p *printer, v int64) { p.mode(uint32(v)) },
+	"signal":      func(p *printer, v int64) { p.named(v, SignalName(int(v))) },
+	"sched":       func(p *printer, v int64) { p.schedResult(v) },
+	"fcntl":       fcntlResult,
+	"ioctl":       ioctlResult,
+	"personality": personalityResult,
+	"poll":        pollResult,
+	"mmsg":        mmsgResult,
+	"prctl":       prctlResult,
+	"time":        timeResult,
 	"ioprio": func(p *printer, v int64) {
 		p.dec(v)
 		p.str(" (")

@@ -43,8 +43,8 @@ func (p *printer) option(a *argument, v, n uint64) {
 	level, name := uint32(p.call.Args[1]), uint32(p.call.Args[2])
 	s := structures[optionStructures[[2]uint32{level, name}]]
 	short := a.output && !p.call.Failed
-	if otherOptions[name] && level == unix.SOL_SOCKET && s != nil && n < uint64(s.size) { // a time-out is none that is so short
-		s = nil
+	if otherOptions[name] && level == unix.SOL_SOCKET && s != nil && n < uint64(s.size) {
+		s = nil // too short for a time-out
 	}
 	switch {
 	case a.output && p.call.Failed || int32(n) < 0 || n == 0:

@@ -252,16 +252,15 @@ const (
 	mask    = "flags and permissions are one number"
 	state   = "it depends on the stack and on the call before"
 	newer   = "a name is known here that strace does not know yet"
-	always  = "an argument that only some calls have is always shown"
 	address = "the kernel reads the new address with this flag too, so it is shown"
 )
 
 var differences = map[string]string{
 	"fanotify_init": numbers, "fanotify_mark": numbers,
 	"ioctl": macro, "kexec_file_load": numbers, "kexec_load": numbers,
-	"personality": numbers, "quotactl": macro, "quotactl_fd": macro,
-	"statx": newer, "mremap": address, "msgget": mask, "semget": mask,
-	"shmget": mask, "msgsnd": numbers, "msgrcv": numbers, "reboot": always, "rt_sigreturn": state, "restart_syscall": state,
+	"personality": numbers,
+	"statx":       newer, "mremap": address, "msgget": mask, "semget": mask,
+	"shmget": mask, "msgsnd": numbers, "msgrcv": numbers, "rt_sigreturn": state, "restart_syscall": state,
 }
 
 // Why calls whose arguments point to memory are printed otherwise.
@@ -275,8 +274,8 @@ var differencesInMemory = map[string]string{
 	"_sysctl": plain, "get_thread_area": plain, "io_cancel": plain, "io_pgetevents": plain, "io_submit": plain,
 	"kexec_load": plain, "mbind": plain, "migrate_pages": plain, "msgsnd": plain, "name_to_handle_at": plain,
 	"open_by_handle_at": plain, "perf_event_open": plain, "set_mempolicy": plain, "set_thread_area": plain,
-	"clone3": parts, "kexec_file_load": parts,
+	"kexec_file_load":         parts,
 	"landlock_create_ruleset": fuller, "sched_setaffinity": fuller, "mount": fuller,
-	"fanotify_init": macro, "fanotify_mark": macro, "personality": macro, "quotactl": macro, "quotactl_fd": macro, "swapon": macro,
-	"msgget": mask, "semget": mask, "shmget": mask, "reboot": always, "restart_syscall": state, "rt_sigreturn": state,
+	"fanotify_init": macro, "fanotify_mark": macro,
+	"msgget": mask, "semget": mask, "shmget": mask, "restart_syscall": state, "rt_sigreturn": state,
 }

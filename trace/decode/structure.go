@@ -54,6 +54,9 @@ func asID(p *printer, b []byte)     { p.idElement(b) }
 func asFd(p *printer, b []byte)     { p.fdElement(b) }
 func asUint16(p *printer, b []byte) { p.udec(uint64(order.Uint16(b))) }
 
+func asHex32(p *printer, b []byte) { p.hex(uint64(u32(b, 0))) }
+func asHex64(p *printer, b []byte) { p.hex(u64(b, 0)) }
+
 func asTimeval(p *printer, b []byte) { p.timeval(b) }
 
 // asSeconds prints a time in seconds with the date that it is.

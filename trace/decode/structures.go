@@ -62,6 +62,18 @@ var structures = map[string]*structure{
 	"timeval": {size: 16, members: []member{
 		{"tv_sec", 0, asInt64}, {"tv_usec", 8, asUint64},
 	}},
+	// include/uapi/asm-generic/termios.h and linux/fs.h
+	"winsize": {size: 8, members: []member{
+		{"ws_row", 0, asUint16}, {"ws_col", 2, asUint16}, {"ws_xpixel", 4, asUint16}, {"ws_ypixel", 6, asUint16},
+	}},
+	"fsxattr": {size: 28, members: []member{
+		{"fsx_xflags", 0, asFlags("xflags")}, {"fsx_extsize", 4, asUint32}, {"fsx_nextents", 8, asUint32}, {"fsx_projid", 12, asHex32},
+		{"fsx_cowextsize", 16, asUint32},
+	}},
+	"fsxattr_set": {size: 28, members: []member{
+		{"fsx_xflags", 0, asFlags("xflags")}, {"fsx_extsize", 4, asUint32}, {"fsx_projid", 12, asHex32}, {"fsx_cowextsize", 16, asUint32},
+	}},
+	"fstrim":        {size: 24, members: []member{{"start", 0, asHex64}, {"len", 8, asUint64}, {"minlen", 16, asUint64}}},
 	"tpacket_req":   {size: 16, members: ints(0, asUint32, "tp_block_size", "tp_block_nr", "tp_frame_size", "tp_frame_nr")},
 	"tpacket_stats": {size: 8, members: ints(0, asUint32, "packets", "drops")},
 	"ip_mreq":       {size: 8, members: []member{{"imr_multiaddr", 0, asInet}, {"imr_interface", 4, asInet}}},

@@ -85,6 +85,9 @@ func printSyslogArg(p *printer, a *argument, v uint64) bool {
 	case a.register == 1:
 		p.addr(v)
 		return true
+	case action == level:
+		p.logLevel(int32(v))
+		return true
 	}
 	p.dec(int64(int32(v)))
 	return true

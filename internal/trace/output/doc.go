@@ -20,10 +20,10 @@
 //	32-bit and x32 calls        decoded               i386:syscall_0x5    numbers and sizes mean something else;
 //	                                                  and six registers   recognised and not misread, but not decoded
 //	flags of fanotify_init,     names                 numbers             rare calls, whose flags say little
-//	  bpf, quotactl, kexec                                                without the kernel's source at hand
+//	  bpf, kexec                                                          without the kernel's source at hand
 //	structs of bpf, keyctl,     members               addresses           rare calls: decode's tests name all, and
 //	  perf_event_open, aio,                                               compare the others where memory is
-//	  NUMA policy, handles                                                readable, and where it is not
+//	  quotas, handles                                                     readable, and where it is not
 //	indices of interfaces       if_nametoindex("lo")  1                   the command may be in another network
 //	                                                                      namespace than the tracer
 //	attributes in netlink       members               "…" or ...          headers and families are decoded
@@ -33,7 +33,8 @@
 //	                                                  DONTUNMAP too
 //	clone that is interrupted,  resumed>,             resumed>            the comma stands before "<unfinished",
 //	  when it is resumed        child_tidptr=0x…      child_tidptr=0x…    as in all other calls
-//	ioctl requests of drivers   names                 _IOC(…)             there are thousands
+//	ioctl requests of drivers   names                 _IOC(…)             there are thousands; those of terminals, files,
+//	                                                                      and block devices have names and arguments
 //	"Process N attached"        on standard error     nothing             standard error is the command's
 //	times of -c                 system time           from entry to exit  system time is known per process, not
 //	                                                  (strace's -w)       per call
