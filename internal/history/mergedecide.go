@@ -269,7 +269,7 @@ func (m *merger) mergeEntry(e *entry) error {
 	case e.ours.row == nil || e.theirs.row == nil:
 		return m.takeTheirs(e)
 	}
-	if m.takeInto(e, d) {
+	if m.takeInto(e, d) || m.takeMarked(e, d) {
 		return nil
 	}
 	// It has another name here, which is not to change.
@@ -468,10 +468,7 @@ func (m *merger) takeTheirs(e *entry) error {
 		}) {
 			return nil
 		}
-		m.added = append(m.added, e)
-		if e.ours != nil && e.ours.row != nil {
-			m.unlinks = append(m.unlinks, e)
-		}
+		m.replace(e)
 		return nil
 	}
 	if e.base != nil && !e.ours.rowDir() && !e.isNew() {
@@ -503,31 +500,58 @@ func (m *merger) drop(e *entry) {
 // isNew tells whether the directory of a name is made by the merge: then what it hides was not there.
 func (e *entry) isNew() bool { return e.dir.from != nil && !e.dir.host && e.ours.ofHost() }
 
-// takeInto has the inode that the parent has there take over what the fork has, where it is the same file, or nobody else sees it. It tells
-// whether that is so; else the fork's is to take its place.
+// takeInto has the inode that the parent has at a name take over what the fork has there, where the fork has changed that and not replaced
+// it. It tells whether that is so; else the name is to lead to another inode.
 func (m *merger) takeInto(e *entry, d classify.Decision) bool {
 	o, t := e.ours.row, e.theirs.row
 	if (o.Attr.Mode^t.Attr.Mode)&unix.S_IFMT != 0 || !o.Attr.IsRegular() && !o.Attr.IsSymlink() {
 		return false
 	}
-	isIt := e.base != nil && e.base.row != nil && e.base.row.Ino == t.Ino && (m.again || t.Ino <= m.top) || e.base.ofHost() && e.base.place == e.theirs.origin()
-	whole := d.Content == classify.Guest && d.Mode == classify.Guest && d.Owner == classify.Guest && d.Xattrs == classify.Guest
-	if is := m.made[t.Ino]; is != nil {
-		if is.ino == o.Ino {
-			m.say(e, "changed")
-		}
-		return is.ino == o.Ino // else it becomes another name of that
-	}
-	if !isIt && o.Attr.Nlink > 1 {
-		return false
-	}
 	to := &node{ino: o.Ino}
-	if isIt || whole {
+	switch is := m.made[t.Ino]; {
+	case is != nil && is.ino == o.Ino:
+		m.say(e, "changed")
+		return true
+	case is == nil && m.isKept(e) && (t.Ino > m.top || t.Ino == o.Ino):
 		m.made[t.Ino] = to
+	case o.Attr.Nlink > 1 || !m.isKept(e) && d.Content == classify.Guest:
+		return false
 	}
 	m.takes = append(m.takes, take{to, e.theirs, d.Content == classify.Guest, d.Mode == classify.Guest, d.Owner == classify.Guest, d.Xattrs == classify.Guest, d.Content == classify.Guest})
 	m.say(e, "changed")
 	return true
+}
+
+// isKept tells whether the fork has the inode at a name that the base has there.
+func (m *merger) isKept(e *entry) bool {
+	if e.base == nil || e.theirs == nil || e.theirs.row == nil {
+		return false
+	}
+	if e.base.row == nil {
+		return e.base.place == e.theirs.origin()
+	}
+	return e.base.row.Ino == e.theirs.row.Ino && (m.again || e.theirs.row.Ino <= m.top)
+}
+
+// takeMarked has a name lead to what the fork has put there in place of what the base has, with those marks that the parent has given that.
+// It tells whether no other name leads to either.
+func (m *merger) takeMarked(e *entry, d classify.Decision) bool {
+	o, t := e.ours.row, e.theirs.row
+	if d.Content != classify.Guest || o.Attr.Nlink > 1 || t.Attr.Nlink > 1 || m.made[t.Ino] != nil || (o.Attr.Mode^t.Attr.Mode)&unix.S_IFMT != 0 {
+		return false
+	}
+	to := m.make(e.theirs)
+	m.takes = append(m.takes, take{into: to, from: e.ours, mode: d.Mode == classify.Host, owner: d.Owner == classify.Host, xattrs: d.Xattrs == classify.Host})
+	m.replace(e)
+	return true
+}
+
+// replace has a name lead to another file than the one that the parent has there.
+func (m *merger) replace(e *entry) {
+	m.added = append(m.added, e)
+	if e.ours != nil && e.ours.row != nil {
+		m.unlinks = append(m.unlinks, e)
+	}
 }
 
 // say tells of a path that leads to what the fork has there.

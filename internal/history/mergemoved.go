@@ -297,11 +297,11 @@ func (m *merger) known(e *entry) (*node, error) {
 	if ino > m.top {
 		ino = m.pairs[ino]
 	}
-	if ino == 0 {
+	if ino == 0 || m.isKept(e) { // here it is another one, and is not to become a name of that
 		return nil, nil
 	}
 	ours, err := m.version(m.ours, ino)
-	if err != nil || ours == nil || (ours.row.Attr.Mode^t.row.Attr.Mode)&unix.S_IFMT != 0 {
+	if err != nil || ours == nil || ours.row.Attr.Nlink == 0 || (ours.row.Attr.Mode^t.row.Attr.Mode)&unix.S_IFMT != 0 {
 		return nil, err
 	}
 	is := &node{ino: ino}

@@ -232,6 +232,54 @@ var mergings = map[string]merging{
 		fork:      func(g *guest) { g.rename("a", "b"); g.rename("c", "d") },
 		conflicts: []string{"a", "b", "c", "d"},
 	},
+	"moved away, and something else in its place": {
+		before: func(g *guest) {
+			g.write("a", "1")
+			g.write("b", "1")
+			g.symlink("t", "l")
+			g.mkdir("d")
+			g.write("d/x", "1")
+		},
+		fork: func(g *guest) {
+			g.rename("a", "c")
+			g.write("a", "new")
+			g.patch("b", "2", 1)
+			g.link("b", "d/b")
+			g.remove("b")
+			g.write("b", "new")
+			g.rename("l", "m")
+			g.symlink("new", "l")
+			g.rename("d", "e")
+			g.mkdir("d")
+			g.write("d/x", "new")
+		},
+		want: map[string]string{
+			"a": "file new", "c": "file 1", "b": "file new", "e": "dir", "e/b": "file 12", "l": "-> new", "m": "-> t", "d/x": "file new", "e/x": "file 1",
+		},
+		check: func(t *testing.T, g *guest) {
+			for _, at := range []string{"a", "b", "c", "e/b", "l", "m", "d/x", "e/x"} {
+				if n := g.attr(at).Nlink; n != 1 {
+					t.Errorf("%s has %d names", at, n)
+				}
+			}
+		},
+	},
+	"two files that have changed places": {
+		before: func(g *guest) { g.write("a", "1"); g.write("b", "2"); g.link("b", "c") },
+		fork:   func(g *guest) { g.exchange("a", "b") },
+		want:   map[string]string{"a": "file 2", "b": "file 1"},
+		check: func(t *testing.T, g *guest) {
+			if g.attr("a").Nlink != 2 || g.attr("b").Nlink != 1 || g.attr("c").Nlink != 2 {
+				t.Error("other files are one")
+			}
+		},
+	},
+	"replaced, and another mode": {
+		before: func(g *guest) { g.write("a", "1") },
+		here:   func(g *guest) { g.chmod("a", 0o755) },
+		fork:   func(g *guest) { g.rename("a", "bak"); g.write("a", "2") },
+		want:   map[string]string{"a": "executable 2", "bak": "file 1"},
+	},
 	"a git directory that one has changed": {
 		before: func(g *guest) { g.mkdir(".git"); g.write(".git/HEAD", "1"); g.write(".git/index", "1") },
 		fork:   func(g *guest) { g.write(".git/HEAD", "2"); g.write(".git/index", "2") },
