@@ -36,10 +36,12 @@ type Process struct {
 // processes are those that the database has not heard of yet, or not all. It has a lock of its own: who starts processes does not wait
 // for steps.
 type processes struct {
-	mu   sync.Mutex
-	next int64              // GUARDED_BY(mu). The number of the next one; 0: there can be none
-	new  map[int64]*Process // GUARDED_BY(mu). That were added since the writer has last looked
-	ends map[int64]end      // GUARDED_BY(mu). Of others
+	mu    sync.Mutex
+	begun bool               // GUARDED_BY(mu). Their session is in the log: without that, they are written only with changes
+	first int64              // GUARDED_BY(mu). The number of the first one
+	next  int64              // GUARDED_BY(mu). The number of the next one; 0: there can be none
+	new   map[int64]*Process // GUARDED_BY(mu). That were added since the writer has last looked
+	ends  map[int64]end      // GUARDED_BY(mu). Of others
 }
 
 type end struct {
@@ -69,7 +71,7 @@ func (s *Store) AddProcess(p Process) (id int64) {
 	}
 	p.Code = exitCode(p.Code)
 	if len(l.new) < maxNewProcesses {
-		if len(l.new) == 0 {
+		if len(l.new) == 0 && l.begun {
 			s.tx.kickLater()
 		}
 		l.new[p.ID] = &p
@@ -102,7 +104,7 @@ func (s *Store) EndProcess(id int64, at Timespec, code *int) {
 	case p != nil:
 		p.Ended, p.Code = &at, code
 	case id > 0 && id < l.next && len(l.ends) < maxNewProcesses:
-		if len(l.ends) == 0 {
+		if len(l.ends) == 0 && l.begun {
 			s.tx.kickLater()
 		}
 		l.ends[id] = end{at, code}
@@ -121,14 +123,14 @@ func exitCode(code *int) *int {
 func (l *processes) waiting() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.new)+len(l.ends) > 0
+	return l.begun && len(l.new)+len(l.ends) > 0
 }
 
 // take moves all into a batch.
 func (l *processes) take(b *batch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.new)+len(l.ends) == 0 {
+	if len(l.new)+len(l.ends) == 0 || !l.begun && !b.changes() {
 		return
 	}
 	b.processes, b.ends = over(b.processes, l.new), over(b.ends, l.ends)
@@ -139,11 +141,24 @@ func (l *processes) take(b *batch) {
 func (l *processes) start(c *conn) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.new, l.ends, l.next = map[int64]*Process{}, map[int64]end{}, 1
+	l.new, l.ends, l.next, l.begun = map[int64]*Process{}, map[int64]end{}, 1, false
 	there, err := database.Has(c.Conn, "art_process")
 	if err == nil && there {
 		l.next, err = queryNumber(c, "SELECT ifnull(max(id), 0)+1 FROM main.art_process WHERE id BETWEEN 0 AND ?", int64(MaxProcessID))
 	}
+	l.first = l.next
+	return err
+}
+
+// begin says that the session is in the log, also of those that have been written already.
+func (l *processes) begin(c *conn, session int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	there, err := database.Has(c.Conn, "art_process")
+	if err == nil && there {
+		err = do(c, "UPDATE main.art_process SET session=? WHERE session=0 AND id>=?", session, l.first)
+	}
+	l.begun = err == nil
 	return err
 }
 

@@ -85,6 +85,10 @@ func (s *Store) BeginSession(pid int, command []string) error {
 			return err
 		}
 		tx.session.id = tx.meta.LastInsertRowID()
+		if err := tx.processes.begin(tx.meta, tx.session.id); err != nil {
+			return err
+		}
+		tx.kickLater()
 		if err := putDropped(tx.meta, tx.session.id, tx.dropped); err != nil {
 			return err
 		}

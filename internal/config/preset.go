@@ -272,6 +272,9 @@ func Stack(base, upper *Settings) *Settings {
 	if upper.Systemd.Value != "" {
 		out.Systemd = upper.Systemd
 	}
+	if upper.Commands.Value != "" {
+		out.Commands = upper.Commands
+	}
 	if upper.Notify.Value != "" {
 		out.Notify = upper.Notify
 	}
@@ -318,7 +321,7 @@ func PresetKeys() (whole, settings []string) {
 	p := &Preset{Settings: &Settings{}}
 	src := &source{}
 	keys := presetSettings(src, p.Settings)
-	for _, key := range []string{"workspace", "db", "mode", "notify", "systemd", "keep"} { // which an error explains
+	for _, key := range []string{"workspace", "db", "mode", "notify", "systemd", "commands", "keep"} { // which an error explains
 		delete(keys, key)
 	}
 	return names(p.keys(src)), names(keys)

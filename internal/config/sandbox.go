@@ -75,11 +75,8 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 			s.Keep = map[string]Limit{}
 			return n.limits(kept, s.Keep)
 		},
-		"systemd": func(n *node) error {
-			on, err := n.boolean()
-			s.Systemd = Entry{strconv.FormatBool(on), n.origin()}
-			return err
-		},
+		"systemd":   boolean(&s.Systemd),
+		"commands":  boolean(&s.Commands),
 		"notify":    func(n *node) error { return n.notify(&s.Notify) },
 		"mode":      word(&s.Mode, "direct", "overlay"),
 		"env":       list(&s.Env, variable),
@@ -102,7 +99,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		"limits": func(n *node) error { return n.limits(limits, s.Limits) },
 	}
 	if !src.user {
-		for _, key := range []string{"workspace", "db", "mode", "home", "notify", "systemd", "keep"} {
+		for _, key := range []string{"workspace", "db", "mode", "home", "notify", "systemd", "commands", "keep"} {
 			keys[key] = func(n *node) error { return n.errorf("%q can only be set in the user's file", key) }
 		}
 	}
@@ -112,6 +109,15 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 // word returns what reads one of some words.
 func word(into *Entry, words ...string) func(*node) error {
 	return entry(into, func(n *node, _ string) (string, error) { return n.word(words...) })
+}
+
+// boolean returns what reads true or false.
+func boolean(into *Entry) func(*node) error {
+	return func(n *node) error {
+		on, err := n.boolean()
+		*into = Entry{strconv.FormatBool(on), n.origin()}
+		return err
+	}
 }
 
 // entry returns what reads a text that check passes.

@@ -28,6 +28,8 @@ type Settings struct {
 	Path Entry
 	// Systemd is "true" where sessions in the background are units of systemd. Only the user's file has it.
 	Systemd Entry
+	// Commands is "false" where sessions do not learn which commands they run. Only the user's file has it.
+	Commands Entry
 	// Notify is "true" or "false", or the command that notifies the user. Only the user's file has it.
 	Notify Entry
 	// End says what becomes of what the command leaves running: "kill", "wait" or "ask".

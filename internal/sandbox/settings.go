@@ -143,6 +143,9 @@ func (o *request) over(s *config.Settings) error {
 	case s.Systemd.Value == "":
 		s.Systemd = config.Entry{Value: "false", Origin: config.Default}
 	}
+	if s.Commands.Value == "" {
+		s.Commands = config.Entry{Value: "true", Origin: config.Default}
+	}
 	if o.Time != 0 {
 		if o.Time < time.Second || o.Time%time.Second != 0 {
 			return fmt.Errorf("read --time: %v is not a time in whole seconds, such as 90s or 1h30m", o.Time)
