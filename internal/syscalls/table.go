@@ -230,10 +230,10 @@ var table = [...]Call{
 	{"process_madvise", 440, 440, desc, "fd iovec_raw/2 size enum/madvise hex32"},
 	{"process_mrelease", 448, 448, desc, "fd hex32"},
 	{"membarrier", 324, 283, guest, "enum/membarrier hex"},
-	{"shmget", 29, 194, ipc, "hex size hex"},
+	{"shmget", 29, 194, ipc, "key size ipc_flags/shm_get"},
 	{"shmat", 30, 196, memory | ipc | guest, "int addr flags/shmat = hex"},
 	{"shmdt", 67, 197, memory | ipc | guest, "addr"},
-	{"shmctl", 31, 195, ipc | guest, "int hex addr"},
+	{"shmctl", 31, 195, ipc | guest, "int ipc_command/shmctl >ipc_arg/1"},
 
 	// Processes.
 	{"clone", 56, 220, process, "clone"},
@@ -383,14 +383,14 @@ var table = [...]Call{
 	{"getsockopt", 55, 209, network | guest, "fd enum/sol sockopt >optval_out/4 socklen"},
 
 	// System V and POSIX messages.
-	{"semget", 64, 190, ipc | guest, "hex int hex"},
+	{"semget", 64, 190, ipc | guest, "key int ipc_flags/ipc_get"},
 	{"semop", 65, 193, ipc | guest, "int sembuf/2 uint"},
 	{"semtimedop", 220, 192, ipc | guest, "int sembuf/2 uint timespec"},
-	{"semctl", 66, 191, ipc | guest, "int int hex hex"},
-	{"msgget", 68, 186, ipc, "hex hex"},
-	{"msgsnd", 69, 189, ipc | guest, "int addr size hex"},
-	{"msgrcv", 70, 188, ipc | guest, "int addr size long hex"},
-	{"msgctl", 71, 187, ipc | guest, "int hex addr"},
+	{"semctl", 66, 191, ipc | guest, "int int ipc_command/semctl >ipc_arg/2"},
+	{"msgget", 68, 186, ipc, "key ipc_flags/ipc_get"},
+	{"msgsnd", 69, 189, ipc | guest, "int message/2 size flags/msg_ipc"},
+	{"msgrcv", 70, 188, ipc | guest, "int >message/2 size long flags/msg_ipc"},
+	{"msgctl", 71, 187, ipc | guest, "int ipc_command/msgctl >ipc_arg/1"},
 	{"mq_open", 240, 180, desc | guest, "path oflags openmode/1 mq_attr = fd"},
 	{"mq_unlink", 241, 181, guest, "path"},
 	{"mq_timedsend", 242, 182, desc | guest, "fd buf/2 size uint timespec"},

@@ -32,7 +32,8 @@ func native(name string) *Call {
 // routes are files whose sockets ask for routes.
 type routes struct{ named }
 
-func (routes) Protocol(int) int { return unix.NETLINK_ROUTE }
+func (routes) Protocol(int) int       { return unix.NETLINK_ROUTE }
+func (routes) Family(int) (int, bool) { return unix.AF_NETLINK, true }
 
 func words(values ...uint64) []byte {
 	var b []byte
@@ -112,6 +113,9 @@ func TestText(t *testing.T) {
 			`setsockopt(3, SOL_SOCKET, SO_RCVTIMEO_OLD, {tv_sec=2, tv_usec=5}, 16) = 0`},
 		{"sendto", [6]uint64{3, at, 20, 0, at + 24, 12}, append(netlinkRequest(), words(unix.AF_NETLINK, 0)...), 20, 0,
 			`sendto(3, [{nlmsg_len=20, nlmsg_type=RTM_GETADDR, nlmsg_flags=NLM_F_REQUEST|NLM_F_DUMP, nlmsg_seq=9, nlmsg_pid=0}, {ifa_family=AF_UNSPEC, ...}], 20, 0, {sa_family=AF_NETLINK, nl_pid=0, nl_groups=00000000}, 12) = 20`},
+		{"sendto", [6]uint64{3, at, 20, 0, 0, 0}, netlinkRequest(), 20, 0,
+			`sendto(3, [{nlmsg_len=20, nlmsg_type=RTM_GETADDR, nlmsg_flags=NLM_F_REQUEST|NLM_F_DUMP, nlmsg_seq=9, nlmsg_pid=0}, {ifa_family=AF_UNSPEC, ...}], 20, 0, NULL, 0) = 20`},
+		{"sendto", [6]uint64{3, at, 4, 0, 0, 0}, []byte("\x14\x00\x00\x00"), 4, 0, `sendto(3, "\24\0\0\0", 4, 0, NULL, 0) = 4`},
 		{"sendmmsg", [6]uint64{3, at, 2, 0}, append(words(0, 0, at+128, 1, 0, 0, 0, 2, 0, 0, at+128, 1, 0, 0, 0, 0, at+144, 2), "ab"...), 1, 0,
 			`sendmmsg(3, [{msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base="ab", iov_len=2}], msg_iovlen=1, msg_controllen=0, msg_flags=0}, msg_len=2}, {msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base="ab", iov_len=2}], msg_iovlen=1, msg_controllen=0, msg_flags=0}}], 2, 0) = 1`},
 		{"recvmmsg", [6]uint64{3, at, 2, 0, at + 64}, words(0, 0, 0, 0, 0, 0, 0, 0, 1, 2), 0, 0,
@@ -184,6 +188,13 @@ func TestText(t *testing.T) {
 		{"quotactl_fd", [6]uint64{3, 0x800005<<8 | 1, 7, at}, nil, 0, 0, `quotactl_fd(3, QCMD(Q_GETINFO, GRPQUOTA), 0x10000) = 0`},
 		{"clone3", [6]uint64{at, 88}, words(unix.CLONE_INTO_CGROUP, 0, 0, 0, uint64(unix.SIGCHLD), 0, 0, 0, at, 1, 9), 7, 0,
 			`clone3({flags=CLONE_INTO_CGROUP, exit_signal=SIGCHLD, stack=NULL, stack_size=0, set_tid=[0], set_tid_size=1, cgroup=9}, 88) = 7`},
+		{"shmget", [6]uint64{0, 4096, 0o1600}, nil, 7, 0, `shmget(IPC_PRIVATE, 4096, IPC_CREAT|0600) = 7`},
+		{"shmget", [6]uint64{5, 4096, 21<<26 | 0o4000}, nil, 7, 0, `shmget(0x5, 4096, SHM_HUGETLB|21<<SHM_HUGE_SHIFT|000) = 7`},
+		{"shmctl", [6]uint64{7, 2, at}, append(words(1000<<32, 1000, 0o600<<32, 0, 0, 0, 4096, 1, 2, 3, 8|9<<32, 4), make([]byte, 16)...), 0, 0,
+			`shmctl(7, IPC_STAT, {shm_perm={uid=1000, gid=1000, mode=0600, key=0, cuid=0, cgid=0}, shm_segsz=4096, shm_cpid=8, shm_lpid=9, shm_nattch=4, shm_atime=1, shm_dtime=2, shm_ctime=3}) = 0`},
+		{"semctl", [6]uint64{7, 0, 0x100, 0}, nil, 0, 0, `semctl(7, 0, IPC_64|IPC_RMID, NULL) = 0`},
+		{"msgsnd", [6]uint64{7, at, 2, 0o4000}, append(words(3), "ab"...), 0, 0, `msgsnd(7, {mtype=3, mtext="ab"}, 2, IPC_NOWAIT) = 0`},
+		{"msgrcv", [6]uint64{7, at, 8, 3, 0}, append(words(3), "ab"...), 2, 0, `msgrcv(7, {mtype=3, mtext="ab"}, 8, 3, 0) = 2`},
 		{"ioctl", [6]uint64{0, unix.TIOCINQ, at}, words(12), 0, 0, `ioctl(0, FIONREAD, [12]) = 0`},
 		{"chdir", [6]uint64{at + 0xffd}, append(make([]byte, 0xffd), "/a\x00"...), 0, 0, `chdir("/a") = 0`}, // the page's last bytes
 		{"sysinfo", [6]uint64{at}, append(words(7), make([]byte, 104)...), 0, 0,

@@ -175,8 +175,22 @@ var rareFlags = map[string]*flagSet{
 	}},
 	"quota_type":   {"???QUOTA", []flag{{0, "USRQUOTA"}, {1, "GRPQUOTA"}, {2, "PRJQUOTA"}}},
 	"quota_format": {"QFMT_VFS_???", []flag{{1, "QFMT_VFS_OLD"}, {2, "QFMT_VFS_V0"}, {3, "QFMT_OCFS2"}, {4, "QFMT_VFS_V1"}}},
-	"mpol_flags":   {"MPOL_F_???", []flag{{0x8000, "MPOL_F_STATIC_NODES"}, {0x4000, "MPOL_F_RELATIVE_NODES"}, {0x2000, "MPOL_F_NUMA_BALANCING"}}},
-	"mpol_get":     {"MPOL_F_???", []flag{{1, "MPOL_F_NODE"}, {2, "MPOL_F_ADDR"}, {4, "MPOL_F_MEMS_ALLOWED"}}},
+	"ipc_get":      {"", []flag{{0o1000, "IPC_CREAT"}, {0o2000, "IPC_EXCL"}, {0o4000, "IPC_NOWAIT"}}},
+	"shm_get":      {"", []flag{{0o1000, "IPC_CREAT"}, {0o2000, "IPC_EXCL"}, {0o4000, "SHM_HUGETLB"}, {0o10000, "SHM_NORESERVE"}}},
+	"msg_ipc":      {"MSG_???", []flag{{0o4000, "IPC_NOWAIT"}, {0o10000, "MSG_NOERROR"}, {0o20000, "MSG_EXCEPT"}, {0o40000, "MSG_COPY"}}},
+	"shmctl": {"SHM_???", []flag{
+		{0, "IPC_RMID"}, {1, "IPC_SET"}, {2, "IPC_STAT"}, {3, "IPC_INFO"}, {11, "SHM_LOCK"}, {12, "SHM_UNLOCK"}, {13, "SHM_STAT"}, {14, "SHM_INFO"},
+		{15, "SHM_STAT_ANY"},
+	}},
+	"semctl": {"SEM_???", []flag{
+		{0, "IPC_RMID"}, {1, "IPC_SET"}, {2, "IPC_STAT"}, {3, "IPC_INFO"}, {11, "GETPID"}, {12, "GETVAL"}, {13, "GETALL"}, {14, "GETNCNT"},
+		{15, "GETZCNT"}, {16, "SETVAL"}, {17, "SETALL"}, {18, "SEM_STAT"}, {19, "SEM_INFO"}, {20, "SEM_STAT_ANY"},
+	}},
+	"msgctl": {"MSG_???", []flag{
+		{0, "IPC_RMID"}, {1, "IPC_SET"}, {2, "IPC_STAT"}, {3, "IPC_INFO"}, {11, "MSG_STAT"}, {12, "MSG_INFO"}, {13, "MSG_STAT_ANY"},
+	}},
+	"mpol_flags": {"MPOL_F_???", []flag{{0x8000, "MPOL_F_STATIC_NODES"}, {0x4000, "MPOL_F_RELATIVE_NODES"}, {0x2000, "MPOL_F_NUMA_BALANCING"}}},
+	"mpol_get":   {"MPOL_F_???", []flag{{1, "MPOL_F_NODE"}, {2, "MPOL_F_ADDR"}, {4, "MPOL_F_MEMS_ALLOWED"}}},
 	"dnotify": {"DN_???", []flag{
 		{0x1, "DN_ACCESS"}, {0x2, "DN_MODIFY"}, {0x4, "DN_CREATE"}, {0x8, "DN_DELETE"}, {0x10, "DN_RENAME"}, {0x20, "DN_ATTRIB"},
 		{0x80000000, "DN_MULTISHOT"},

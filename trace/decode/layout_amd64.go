@@ -36,3 +36,10 @@ func statBlockSize(b []byte) uint64 { return u64(b, 56) }
 
 // signalMaskAt is where struct ucontext has its mask, from the stack pointer on when a handler of signals returns.
 const signalMaskAt = 8 + 8 + 24 + 256
+
+// struct semid64_ds.
+const (
+	semCtime  = 64
+	semNsems  = 80
+	semidSize = 104
+)

@@ -36,3 +36,10 @@ func statBlockSize(b []byte) uint64 { return uint64(u32(b, 56)) }
 
 // signalMaskAt is where struct ucontext has its mask, from the stack pointer on when a handler of signals returns.
 const signalMaskAt = 128 + 8 + 8 + 24
+
+// struct semid64_ds.
+const (
+	semCtime  = 56
+	semNsems  = 64
+	semidSize = 88
+)

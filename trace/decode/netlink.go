@@ -52,6 +52,24 @@ var (
 		flag{unix.NLM_F_REPLACE, "NLM_F_REPLACE"}, flag{unix.NLM_F_EXCL, "NLM_F_EXCL"}, flag{unix.NLM_F_CREATE, "NLM_F_CREATE"}, flag{unix.NLM_F_APPEND, "NLM_F_APPEND"})}
 )
 
+// toNetlink reports whether the n bytes at addr, which are sent to nowhere in particular, go to netlink. To ask for the socket
+// costs several calls: it is done for what looks like a message alone.
+func (p *printer) toNetlink(addr, n uint64) bool {
+	if n < unix.NLMSG_HDRLEN {
+		return false
+	}
+	b := p.peek(addr, 4)
+	if b == nil || u32(b, 0) < unix.NLMSG_HDRLEN || uint64(u32(b, 0)) > n {
+		return false
+	}
+	s, ok := p.call.Files.(Sockets)
+	if !ok {
+		return false
+	}
+	family, ok := s.Family(int(int32(p.call.Args[0])))
+	return ok && family == unix.AF_NETLINK
+}
+
 // isNetlink reports whether an address of n bytes at addr is one of netlink.
 func (p *printer) isNetlink(addr, n uint64) bool {
 	b := p.peek(addr, 2)
@@ -153,7 +171,7 @@ func (p *printer) netlinkBody(protocol int, kind uint16, b []byte) {
 		p.printName(networkFlags["af"], uint64(b[0]))
 		p.str(", ...}")
 	default:
-		p.quote(b[:min(len(b), p.stringLimit())])
+		p.hexString(b[:min(len(b), p.stringLimit())])
 		if len(b) > p.stringLimit() {
 			p.str("...")
 		}

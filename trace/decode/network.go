@@ -218,7 +218,8 @@ func (p *printer) messageIovecs(b []byte, total uint64) {
 
 // printSent prints a buffer that is sent, to netlink as messages.
 func printSent(p *printer, a *argument, v uint64) bool {
-	if p.isNetlink(p.call.Args[4], uint64(uint32(p.call.Args[5]))) {
+	to := p.call.Args[4]
+	if to == 0 && p.toNetlink(v, p.call.Args[a.number]) || p.isNetlink(to, uint64(uint32(p.call.Args[5]))) {
 		p.netlink(v, p.call.Args[a.number])
 		return true
 	}

@@ -129,7 +129,13 @@ func printCloneIDs(p *printer, a *argument, flags uint64) bool {
 	}
 	if flags&(unix.CLONE_PARENT_SETTID|unix.CLONE_PIDFD) != 0 {
 		name("parent_tid=")
-		printIntP(p, a, args[2])
+		if b := p.read(a, args[2], 4); b != nil && flags&unix.CLONE_PIDFD != 0 {
+			p.str("[")
+			p.fdElement(b)
+			p.str("]")
+		} else if b != nil {
+			printIntP(p, a, args[2])
+		}
 	}
 	if flags&unix.CLONE_SETTLS != 0 {
 		name("tls=")

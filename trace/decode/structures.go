@@ -73,7 +73,29 @@ var structures = map[string]*structure{
 	"fsxattr_set": {size: 28, members: []member{
 		{"fsx_xflags", 0, asFlags("xflags")}, {"fsx_extsize", 4, asUint32}, {"fsx_projid", 12, asHex32}, {"fsx_cowextsize", 16, asUint32},
 	}},
-	"fstrim":        {size: 24, members: []member{{"start", 0, asHex64}, {"len", 8, asUint64}, {"minlen", 16, asUint64}}},
+	"fstrim": {size: 24, members: []member{{"start", 0, asHex64}, {"len", 8, asUint64}, {"minlen", 16, asUint64}}},
+	// include/uapi/asm-generic/shmbuf.h, msgbuf.h and sembuf.h, and linux/shm.h, msg.h and sem.h
+	"shmid_ds": {size: 112, members: []member{
+		permissionsOf("shm_perm", true), {"shm_segsz", 48, asUint64}, {"shm_cpid", 80, asInt32}, {"shm_lpid", 84, asInt32},
+		{"shm_nattch", 88, asUint64}, {"shm_atime", 56, asUint64}, {"shm_dtime", 64, asUint64}, {"shm_ctime", 72, asUint64},
+	}},
+	"shmid_set": {size: 112, members: []member{permissionsOf("shm_perm", false)}},
+	"shminfo":   {size: 72, members: longs(0, asUint64, "shmmax", "shmmin", "shmmni", "shmseg", "shmall")},
+	"shm_info": {size: 48, members: slices.Concat(ints(0, asInt32, "used_ids"),
+		longs(8, asUint64, "shm_tot", "shm_rss", "shm_swp", "swap_attempts", "swap_successes"))},
+	"semid_ds": {size: semidSize, members: []member{
+		permissionsOf("sem_perm", true), {"sem_otime", 48, asUint64}, {"sem_ctime", semCtime, asUint64}, {"sem_nsems", semNsems, asUint64},
+	}},
+	"semid_set": {size: semidSize, members: []member{permissionsOf("sem_perm", false)}},
+	"seminfo": {size: 40, members: ints(0, asInt32,
+		"semmap", "semmni", "semmns", "semmnu", "semmsl", "semopm", "semume", "semusz", "semvmx", "semaem")},
+	"msqid_ds": {size: 120, members: []member{
+		permissionsOf("msg_perm", true), {"msg_stime", 48, asUint64}, {"msg_rtime", 56, asUint64}, {"msg_ctime", 64, asUint64},
+		{"msg_qnum", 80, asUint64}, {"msg_qbytes", 88, asUint64}, {"msg_lspid", 96, asInt32}, {"msg_lrpid", 100, asInt32},
+	}},
+	"msqid_set": {size: 120, members: []member{permissionsOf("msg_perm", false), {"msg_qbytes", 88, asUint64}}},
+	"msginfo": {size: 32, members: append(
+		ints(0, asInt32, "msgpool", "msgmap", "msgmax", "msgmnb", "msgmni", "msgssz", "msgtql"), member{"msgseg", 28, asUint16})},
 	"tpacket_req":   {size: 16, members: ints(0, asUint32, "tp_block_size", "tp_block_nr", "tp_frame_size", "tp_frame_nr")},
 	"tpacket_stats": {size: 8, members: ints(0, asUint32, "packets", "drops")},
 	"ip_mreq":       {size: 8, members: []member{{"imr_multiaddr", 0, asInet}, {"imr_interface", 4, asInet}}},

@@ -29,6 +29,8 @@
 //	attributes in netlink       members               "…" or ...          headers and families are decoded
 //	names newer than strace     0x8                   PIDFD_THREAD        the tables are newer
 //	calls newer than strace     syscall_0x1d3         file_getattr        the table is newer
+//	permissions of msgget and   0x7000002             0x7000|002          a | is missing in strace where the flags have
+//	  semget                                                              no name
 //	mremap's new address        with MREMAP_FIXED     with                the kernel reads it with both
 //	                                                  DONTUNMAP too
 //	clone that is interrupted,  resumed>,             resumed>            the comma stands before "<unfinished",
