@@ -83,9 +83,10 @@ func (o *options) status(list string) error {
 	return nil
 }
 
-// descriptorSet reads a list of descriptors: all, none, or numbers, with ! in front all but these.
+// descriptorSet reads a list of descriptors: all, none, or numbers, with ! in front all but these. Each further ! turns it round.
 func descriptorSet(list string) (func(fd int) bool, error) {
-	rest, not := strings.CutPrefix(list, "!")
+	rest := strings.TrimLeft(list, "!")
+	not := (len(list)-len(rest))%2 != 0
 	if rest == "all" || rest == "none" {
 		return func(int) bool { return (rest == "all") != not }, nil
 	}

@@ -195,6 +195,10 @@ func TestText(t *testing.T) {
 		{"semctl", [6]uint64{7, 0, 0x100, 0}, nil, 0, 0, `semctl(7, 0, IPC_64|IPC_RMID, NULL) = 0`},
 		{"msgsnd", [6]uint64{7, at, 2, 0o4000}, append(words(3), "ab"...), 0, 0, `msgsnd(7, {mtype=3, mtext="ab"}, 2, IPC_NOWAIT) = 0`},
 		{"msgrcv", [6]uint64{7, at, 8, 3, 0}, append(words(3), "ab"...), 2, 0, `msgrcv(7, {mtype=3, mtext="ab"}, 8, 3, 0) = 2`},
+		{"fanotify_init", [6]uint64{4 | 1, 0}, nil, 3, 0, `fanotify_init(FAN_CLASS_CONTENT|FAN_CLOEXEC, O_RDONLY) = 3`},
+		{"fanotify_mark", [6]uint64{3, 1, 0x40000020, 1<<32 - 1, at}, []byte("/a\x00"), 0, 0, `fanotify_mark(3, FAN_MARK_ADD, FAN_OPEN|FAN_ONDIR, FAN_NOFD, "/a") = 0`},
+		{"io_getevents", [6]uint64{5, 1, 2, at, 0}, words(7, 8, 4096, 0), 1, 0, `io_getevents(0x5, 1, 2, [{data=0x7, obj=0x8, res=4096, res2=0}], NULL) = 1`},
+		{"sched_setattr", [6]uint64{0, at, 0}, words(48|1<<32, 0x10, 5<<32, 1, 2, 3, 0), 0, 0, `sched_setattr(0, {size=48, sched_flags=SCHED_FLAG_KEEP_PARAMS}, 0) = 0`},
 		{"ioctl", [6]uint64{0, unix.TIOCINQ, at}, words(12), 0, 0, `ioctl(0, FIONREAD, [12]) = 0`},
 		{"chdir", [6]uint64{at + 0xffd}, append(make([]byte, 0xffd), "/a\x00"...), 0, 0, `chdir("/a") = 0`}, // the page's last bytes
 		{"sysinfo", [6]uint64{at}, append(words(7), make([]byte, 104)...), 0, 0,

@@ -189,6 +189,25 @@ var rareFlags = map[string]*flagSet{
 	"msgctl": {"MSG_???", []flag{
 		{0, "IPC_RMID"}, {1, "IPC_SET"}, {2, "IPC_STAT"}, {3, "IPC_INFO"}, {11, "MSG_STAT"}, {12, "MSG_INFO"}, {13, "MSG_STAT_ANY"},
 	}},
+	// include/uapi/linux/fanotify.h
+	"fan_class": {"FAN_CLASS_???", []flag{{0, "FAN_CLASS_NOTIF"}, {4, "FAN_CLASS_CONTENT"}, {8, "FAN_CLASS_PRE_CONTENT"}}},
+	"fan_init": {"FAN_???", []flag{
+		{0x1, "FAN_CLOEXEC"}, {0x2, "FAN_NONBLOCK"}, {0x10, "FAN_UNLIMITED_QUEUE"}, {0x20, "FAN_UNLIMITED_MARKS"}, {0x40, "FAN_ENABLE_AUDIT"},
+		{0x80, "FAN_REPORT_PIDFD"}, {0x100, "FAN_REPORT_TID"}, {0x200, "FAN_REPORT_FID"}, {0x400, "FAN_REPORT_DIR_FID"},
+		{0x800, "FAN_REPORT_NAME"}, {0x1000, "FAN_REPORT_TARGET_FID"},
+	}},
+	"fan_mark": {"FAN_MARK_???", []flag{
+		{0x1, "FAN_MARK_ADD"}, {0x2, "FAN_MARK_REMOVE"}, {0x4, "FAN_MARK_DONT_FOLLOW"}, {0x8, "FAN_MARK_ONLYDIR"}, {0x10, "FAN_MARK_MOUNT"},
+		{0x20, "FAN_MARK_IGNORED_MASK"}, {0x40, "FAN_MARK_IGNORED_SURV_MODIFY"}, {0x80, "FAN_MARK_FLUSH"}, {0x100, "FAN_MARK_FILESYSTEM"},
+		{0x200, "FAN_MARK_EVICTABLE"}, {0x400, "FAN_MARK_IGNORE"},
+	}},
+	"fan_event": {"FAN_???", []flag{
+		{0x1, "FAN_ACCESS"}, {0x2, "FAN_MODIFY"}, {0x4, "FAN_ATTRIB"}, {0x8, "FAN_CLOSE_WRITE"}, {0x10, "FAN_CLOSE_NOWRITE"}, {0x20, "FAN_OPEN"},
+		{0x40, "FAN_MOVED_FROM"}, {0x80, "FAN_MOVED_TO"}, {0x100, "FAN_CREATE"}, {0x200, "FAN_DELETE"}, {0x400, "FAN_DELETE_SELF"},
+		{0x800, "FAN_MOVE_SELF"}, {0x1000, "FAN_OPEN_EXEC"}, {0x4000, "FAN_Q_OVERFLOW"}, {0x8000, "FAN_FS_ERROR"}, {0x10000, "FAN_OPEN_PERM"},
+		{0x20000, "FAN_ACCESS_PERM"}, {0x40000, "FAN_OPEN_EXEC_PERM"}, {0x80000, "FAN_DIR_MODIFY"}, {0x40000000, "FAN_ONDIR"},
+		{0x8000000, "FAN_EVENT_ON_CHILD"}, {0x10000000, "FAN_RENAME"},
+	}},
 	"mpol_flags": {"MPOL_F_???", []flag{{0x8000, "MPOL_F_STATIC_NODES"}, {0x4000, "MPOL_F_RELATIVE_NODES"}, {0x2000, "MPOL_F_NUMA_BALANCING"}}},
 	"mpol_get":   {"MPOL_F_???", []flag{{1, "MPOL_F_NODE"}, {2, "MPOL_F_ADDR"}, {4, "MPOL_F_MEMS_ALLOWED"}}},
 	"dnotify": {"DN_???", []flag{

@@ -294,3 +294,23 @@ func printEpollEvents(p *printer, a *argument, v uint64) bool {
 	}
 	return true
 }
+
+// printIOEvents prints what asynchronous operations have ended with: struct io_event (include/uapi/linux/aio_abi.h).
+func printIOEvents(p *printer, a *argument, v uint64) bool {
+	if p.call.Failed {
+		p.addr(v)
+		return true
+	}
+	p.list(a, v, uint64(p.call.Ret), 32, func(b []byte) {
+		p.str("{data=")
+		p.hex(u64(b, 0))
+		p.str(", obj=")
+		p.hex(u64(b, 8))
+		p.str(", res=")
+		p.dec(int64(u64(b, 16)))
+		p.str(", res2=")
+		p.dec(int64(u64(b, 24)))
+		p.str("}")
+	})
+	return true
+}

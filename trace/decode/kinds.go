@@ -49,6 +49,7 @@ var kinds = map[string]kind{
 	"personality": printPersonality, "swap_flags": printSwapFlags, "reboot_arg": printRebootArg, "quota": printQuota, "quota_arg": printQuotaArg,
 	"signal_frame": printSignalFrame,
 	"key":          printKey, "ipc_flags": printIPCFlags, "ipc_command": printIPCCommand, "ipc_arg": printIPCArg, "message": printMessage,
+	"fan_init": printFanInit, "fan_dir": printFanDir, "io_events": printIOEvents,
 	"mpol": printPolicy, "mpol_long": printLongPolicy, "mpol_p": printPolicyP, "nodes": printNodes, "addr_list": printAddrList, "int_list": printIntList,
 	"page_status": printPageStatus, "size_p": printSizeP,
 	"addr_p": printAddrP, "memfd_flags": printMemfdFlags, "hostname": printHostname, "buf_list": printBufList, "sigset_part": printSigsetPart,

@@ -69,17 +69,23 @@ func printSchedAttr(p *printer, a *argument, v uint64) bool {
 	}
 	p.str("{size=")
 	p.udec(uint64(u32(b, 0)))
-	p.str(", sched_policy=")
-	p.printName(processFlags["sched"], uint64(u32(b, 4)))
+	const keepPolicy, keepParams = 0x8, 0x10
+	flags := u64(b, 8)
+	if a.output || int32(u32(b, 4)) < 0 || flags&(keepPolicy|keepParams) == 0 { // what is kept is not read
+		p.str(", sched_policy=")
+		p.printName(processFlags["sched"], uint64(u32(b, 4)))
+	}
 	p.str(", sched_flags=")
-	p.printSet(rareFlags["sched_flags"], u64(b, 8))
-	p.str(", sched_nice=")
-	p.int32(b[16:])
-	p.str(", sched_priority=")
-	p.udec(uint64(u32(b, 20)))
-	for i, name := range []string{"sched_runtime", "sched_deadline", "sched_period"} {
-		p.str(", " + name + "=")
-		p.udec(u64(b, 24+8*i))
+	p.printSet(rareFlags["sched_flags"], flags)
+	if a.output || flags&keepParams == 0 {
+		p.str(", sched_nice=")
+		p.int32(b[16:])
+		p.str(", sched_priority=")
+		p.udec(uint64(u32(b, 20)))
+		for i, name := range []string{"sched_runtime", "sched_deadline", "sched_period"} {
+			p.str(", " + name + "=")
+			p.udec(u64(b, 24+8*i))
+		}
 	}
 	if size >= hinted {
 		if more := p.read(a, v, hinted); more != nil {

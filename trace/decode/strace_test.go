@@ -256,7 +256,7 @@ const (
 )
 
 var differences = map[string]string{
-	"fanotify_init": numbers, "fanotify_mark": numbers,
+
 	"ioctl": macro, "kexec_file_load": numbers, "kexec_load": numbers,
 	"personality": numbers,
 	"statx":       newer, "mremap": address,
@@ -272,12 +272,12 @@ const (
 )
 
 var differencesInMemory = map[string]string{
-	"_sysctl": plain, "get_thread_area": plain, "io_cancel": plain, "io_pgetevents": plain, "io_submit": plain,
+	"_sysctl": plain, "get_thread_area": plain, "io_cancel": plain, "io_submit": plain,
 	"kexec_load": plain, "mbind": plain, "migrate_pages": plain, "name_to_handle_at": plain,
 	"open_by_handle_at": plain, "perf_event_open": plain, "set_mempolicy": plain, "set_thread_area": plain,
 	"kexec_file_load":         parts,
 	"landlock_create_ruleset": fuller, "sched_setaffinity": fuller, "mount": fuller,
-	"fanotify_init": macro, "fanotify_mark": macro,
+
 	"restart_syscall": state, "rt_sigreturn": state,
 	"msgget": mask, "semget": mask,
 }

@@ -19,8 +19,8 @@
 //	what                        strace                art-trace           why
 //	32-bit and x32 calls        decoded               i386:syscall_0x5    numbers and sizes mean something else;
 //	                                                  and six registers   recognised and not misread, but not decoded
-//	flags of fanotify_init,     names                 numbers             rare calls, whose flags say little
-//	  bpf, kexec                                                          without the kernel's source at hand
+//	flags of bpf and kexec      names                 numbers             rare calls, whose flags say little
+//	                                                                      without the kernel's source at hand
 //	structs of bpf, keyctl,     members               addresses           rare calls: decode's tests name all, and
 //	  perf_event_open, aio,                                               compare the others where memory is
 //	  quotas, handles                                                     readable, and where it is not
