@@ -76,6 +76,7 @@ type entry struct {
 	base, ours, theirs *version
 	fork               *version   // the directory in theirs
 	pull               *pulledDir // the directory that the parent has let go of there
+	released           bool       // what the base has, the parent has let go of; known with states
 }
 
 // plan is what is to be done, in this order.
@@ -292,7 +293,7 @@ func (m *merger) conflict(e *entry, d classify.Decision) classify.Decision {
 	m.markConflict(e)
 	why := d.WhyOf("in the fork", "here")
 	switch {
-	case e.ours.ofHost() && e.base != nil && e.base.row != nil && e.base.origin() != e.ours.place:
+	case e.released:
 		why = "changed in the fork, and pulled here since: what shows is the host's"
 	case m.pending[e.at]:
 		why = "it was changed in both before the last merge, and still differs"
@@ -422,7 +423,7 @@ func (m *merger) dirMarks(e *entry, was *version, to *node) error {
 	}
 	base.Content, ours.Content, theirs.Content = 0, 0, 0
 	if m.pending[e.at] {
-		base.Mode, base.Owner, base.Xattrs = unknownMode, classify.Owner{UID: ^uint32(0)}, classify.Unknown
+		base.Mode, base.Owner, base.Xattrs = unknownMode, unknownOwner, classify.Unknown
 	}
 	d := classify.Classify(base, ours, theirs)
 	if d.Conflict() {

@@ -267,13 +267,26 @@ func (m *merger) resolveFiles() error {
 			to = m.make(e.theirs)
 		}
 		m.links = append(m.links, link{e, to})
-		change := "made"
-		if e.ours != nil {
-			change = "changed"
+		was, err := m.had(e)
+		if err != nil {
+			return err
 		}
-		m.say(e, change)
+		if was {
+			m.say(e, "changed")
+		} else {
+			m.say(e, "made")
+		}
 	}
 	return nil
+}
+
+// had tells whether there was something at a name in the parent, as far as rows say that.
+func (m *merger) had(e *entry) (bool, error) {
+	if !e.ours.ofHost() || e.theirs.origin() == e.ours.place {
+		return e.ours != nil, nil
+	}
+	was, err := m.agreedAt(e.ours.place, m.ours, m.theirs)
+	return was != nil, err
 }
 
 const movedToConflict = "the fork has moved it to a path that is in conflict"

@@ -299,6 +299,23 @@ func kindOf(mode uint32) classify.Kind {
 // unknownMode is that of what the host has, where no row says it: no object has it.
 const unknownMode = 1 << 31
 
+// unknownOwner is the same of an owner.
+var unknownOwner = classify.Owner{UID: ^uint32(0)}
+
+// agreedAt returns what one of some moments knows that the host has had at a place; nil: none knows anything.
+func (m *merger) agreedAt(p place, of ...*sqlvfs.Moment) (*sqlvfs.Baseline, error) {
+	for _, at := range of {
+		list, err := at.Agreed(p.base, p.path)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			return list[0], nil
+		}
+	}
+	return nil, nil
+}
+
 // states describes the three versions of a path for the classifier: the parent stands where the host does in a pull, and the fork for the
 // guest.
 func (m *merger) states(e *entry) (base, ours, theirs classify.State, err error) {
@@ -326,10 +343,25 @@ func (m *merger) states(e *entry) (base, ours, theirs classify.State, err error)
 				s.Owner = classify.Owner{UID: a.UID, GID: a.GID}
 				break
 			}
+			if s.Kind != classify.None {
+				break
+			}
+			var was *sqlvfs.Baseline // or a side has replaced or hidden it
+			if was, err = m.agreedAt(t.place, t.m, m.ours, m.theirs); was != nil && was.Mode != 0 {
+				s = classify.State{Kind: kindOf(was.Mode), Mode: was.Mode & 0o7777, Owner: unknownOwner, Xattrs: classify.Unknown}
+			}
 		}
 		return s
 	}
 	base, ours, theirs = describe(e.base), describe(e.ours), describe(e.theirs)
+	if e.ours.ofHost() && e.base != nil && e.base.row != nil && e.base.origin() != e.ours.place && err == nil {
+		e.released = e.dir.ino == 0 // with the directory
+		if !e.released {
+			var then *sqlvfs.Moment
+			then, _, err = m.pulled.find(e.dir.ino, e.name, e.ours.place)
+			e.released = then != nil
+		}
+	}
 	if err != nil {
 		return base, ours, theirs, err
 	}
