@@ -115,6 +115,8 @@ func TestText(t *testing.T) {
 			`sendto(3, [{nlmsg_len=20, nlmsg_type=RTM_GETADDR, nlmsg_flags=NLM_F_REQUEST|NLM_F_DUMP, nlmsg_seq=9, nlmsg_pid=0}, {ifa_family=AF_UNSPEC, ...}], 20, 0, {sa_family=AF_NETLINK, nl_pid=0, nl_groups=00000000}, 12) = 20`},
 		{"sendto", [6]uint64{3, at, 20, 0, 0, 0}, netlinkRequest(), 20, 0,
 			`sendto(3, [{nlmsg_len=20, nlmsg_type=RTM_GETADDR, nlmsg_flags=NLM_F_REQUEST|NLM_F_DUMP, nlmsg_seq=9, nlmsg_pid=0}, {ifa_family=AF_UNSPEC, ...}], 20, 0, NULL, 0) = 20`},
+		{"sendto", [6]uint64{3, at, 17, 0, 0, 0}, append(words(17|105<<32|(1|0x100)<<48, 9), 2), 17, 0,
+			`sendto(3, [{nlmsg_len=17, nlmsg_type=RTM_DELNEXTHOP, nlmsg_flags=NLM_F_REQUEST|NLM_F_NONREC, nlmsg_seq=9, nlmsg_pid=0}, {family=AF_INET}], 17, 0, NULL, 0) = 17`},
 		{"sendto", [6]uint64{3, at, 4, 0, 0, 0}, []byte("\x14\x00\x00\x00"), 4, 0, `sendto(3, "\24\0\0\0", 4, 0, NULL, 0) = 4`},
 		{"sendmmsg", [6]uint64{3, at, 2, 0}, append(words(0, 0, at+128, 1, 0, 0, 0, 2, 0, 0, at+128, 1, 0, 0, 0, 0, at+144, 2), "ab"...), 1, 0,
 			`sendmmsg(3, [{msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base="ab", iov_len=2}], msg_iovlen=1, msg_controllen=0, msg_flags=0}, msg_len=2}, {msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base="ab", iov_len=2}], msg_iovlen=1, msg_controllen=0, msg_flags=0}}], 2, 0) = 1`},

@@ -77,7 +77,9 @@ var prctlFlags = map[string]*flagSet{
 		{unix.PR_MTE_TCF_NONE, "PR_MTE_TCF_NONE"}, {unix.PR_MTE_TCF_SYNC, "PR_MTE_TCF_SYNC"}, {unix.PR_MTE_TCF_ASYNC, "PR_MTE_TCF_ASYNC"},
 		{unix.PR_MTE_TCF_MASK, "PR_MTE_TCF_MASK"},
 	}},
-	"pr_dispatch": {"PR_SYS_DISPATCH_???", []flag{{unix.PR_SYS_DISPATCH_OFF, "PR_SYS_DISPATCH_OFF"}, {unix.PR_SYS_DISPATCH_ON, "PR_SYS_DISPATCH_ON"}}},
+	"pr_dispatch": {"PR_SYS_DISPATCH_???", []flag{
+		{unix.PR_SYS_DISPATCH_OFF, "PR_SYS_DISPATCH_OFF"}, {unix.PR_SYS_DISPATCH_ON, "PR_SYS_DISPATCH_ON"},
+	}},
 	"pr_sched_core": {"PR_SCHED_CORE_???", []flag{
 		{0, "PR_SCHED_CORE_GET"}, {1, "PR_SCHED_CORE_CREATE"}, {2, "PR_SCHED_CORE_SHARE_TO"}, {3, "PR_SCHED_CORE_SHARE_FROM"},
 	}},

@@ -35,14 +35,15 @@ var requests = []request{
 	{0x5441, "TIOCGPTPEER", "oflags"}, {0x5456, "TIOCGLCKTRMIOS", ">termios"}, {0x5457, "TIOCSLCKTRMIOS", "termios"},
 
 	// Files.
-	{0x5421, "FIONBIO", "int_p"}, {0x5450, "FIONCLEX", "-"}, {0x5451, "FIOCLEX", "-"}, {0x5452, "FIOASYNC", "int_p"}, {0x5460, "FIOQSIZE", ""},
+	{0x5421, "FIONBIO", "int_p"}, {0x5450, "FIONCLEX", "-"}, {0x5451, "FIOCLEX", "-"}, {0x5452, "FIOASYNC", "int_p"},
+	{0x5460, "FIOQSIZE", ""},
 	{unix.FS_IOC_GETFLAGS, "FS_IOC_GETFLAGS", ">flags_p/inode"}, {unix.FS_IOC_SETFLAGS, "FS_IOC_SETFLAGS", "flags_p/inode"},
 	{0x80046601, "FS_IOC32_GETFLAGS", ">flags_p/inode"}, {0x40046602, "FS_IOC32_SETFLAGS", "flags_p/inode"},
 	{0x801c581f, "FS_IOC_FSGETXATTR", ">struct/fsxattr"}, {0x401c5820, "FS_IOC_FSSETXATTR", "struct/fsxattr_set"},
 	{0xc0045877, "FIFREEZE", "-"}, {0xc0045878, "FITHAW", "-"}, {0xc0185879, "FITRIM", "struct/fstrim"},
 	{unix.FICLONE, "FICLONE", "int"}, {unix.FICLONERANGE, "FICLONERANGE", ""}, {unix.FIDEDUPERANGE, "FIDEDUPERANGE", ""},
-	{0x40044900, "INOTIFY_IOC_SETNEXTWD", "int"}, {0xb701, "NS_GET_USERNS", "-"}, {0xb702, "NS_GET_PARENT", "-"}, {0xb703, "NS_GET_NSTYPE", "-"},
-	{0xb704, "NS_GET_OWNER_UID", ">id_p"},
+	{0x40044900, "INOTIFY_IOC_SETNEXTWD", "int"}, {0xb701, "NS_GET_USERNS", "-"}, {0xb702, "NS_GET_PARENT", "-"},
+	{0xb703, "NS_GET_NSTYPE", "-"}, {0xb704, "NS_GET_OWNER_UID", ">id_p"},
 
 	// Devices.
 	{0x125d, "BLKROSET", "int_p"}, {0x125e, "BLKROGET", ">int_p"}, {0x125f, "BLKRRPART", "-"}, {0x1260, "BLKGETSIZE", ">ulong_p"},
@@ -54,7 +55,8 @@ var requests = []request{
 
 	// Sockets.
 	{0x8901, "FIOSETOWN", "int_p"}, {0x8902, "SIOCSPGRP", "int_p"}, {0x8903, "FIOGETOWN", ">int_p"}, {0x8904, "SIOCGPGRP", ">int_p"},
-	{0x8905, "SIOCATMARK", ">int_p"}, {unix.SIOCGIFCONF, "SIOCGIFCONF", ""}, {unix.SIOCGIFFLAGS, "SIOCGIFFLAGS", ""}, {unix.SIOCGIFADDR, "SIOCGIFADDR", ""},
+	{0x8905, "SIOCATMARK", ">int_p"}, {unix.SIOCGIFCONF, "SIOCGIFCONF", ""}, {unix.SIOCGIFFLAGS, "SIOCGIFFLAGS", ""},
+	{unix.SIOCGIFADDR, "SIOCGIFADDR", ""},
 	{unix.SIOCGIFNETMASK, "SIOCGIFNETMASK", ""}, {unix.SIOCGIFMTU, "SIOCGIFMTU", ""}, {unix.SIOCGIFHWADDR, "SIOCGIFHWADDR", ""},
 	{unix.SIOCGIFNAME, "SIOCGIFNAME", ""}, {unix.SIOCGIFINDEX, "SIOCGIFINDEX", ""}, {unix.SIOCETHTOOL, "SIOCETHTOOL", ""},
 }

@@ -26,12 +26,22 @@ func NetlinkProtocol(protocol int) string {
 
 // netlinkTypes are the messages of the protocols that programs meet, and those of all.
 var netlinkTypes = map[int]*flagSet{
-	unix.NETLINK_ROUTE: {"RTM_???", []flag{
-		{unix.RTM_NEWLINK, "RTM_NEWLINK"}, {unix.RTM_DELLINK, "RTM_DELLINK"}, {unix.RTM_GETLINK, "RTM_GETLINK"}, {unix.RTM_SETLINK, "RTM_SETLINK"},
-		{unix.RTM_NEWADDR, "RTM_NEWADDR"}, {unix.RTM_DELADDR, "RTM_DELADDR"}, {unix.RTM_GETADDR, "RTM_GETADDR"},
-		{unix.RTM_NEWROUTE, "RTM_NEWROUTE"}, {unix.RTM_DELROUTE, "RTM_DELROUTE"}, {unix.RTM_GETROUTE, "RTM_GETROUTE"},
-		{unix.RTM_NEWNEIGH, "RTM_NEWNEIGH"}, {unix.RTM_DELNEIGH, "RTM_DELNEIGH"}, {unix.RTM_GETNEIGH, "RTM_GETNEIGH"},
-		{unix.RTM_NEWRULE, "RTM_NEWRULE"}, {unix.RTM_DELRULE, "RTM_DELRULE"}, {unix.RTM_GETRULE, "RTM_GETRULE"},
+	unix.NETLINK_ROUTE: {"RTM_???", []flag{ // include/uapi/linux/rtnetlink.h
+		{16, "RTM_NEWLINK"}, {17, "RTM_DELLINK"}, {18, "RTM_GETLINK"}, {19, "RTM_SETLINK"}, {20, "RTM_NEWADDR"},
+		{21, "RTM_DELADDR"}, {22, "RTM_GETADDR"}, {24, "RTM_NEWROUTE"}, {25, "RTM_DELROUTE"}, {26, "RTM_GETROUTE"},
+		{28, "RTM_NEWNEIGH"}, {29, "RTM_DELNEIGH"}, {30, "RTM_GETNEIGH"}, {32, "RTM_NEWRULE"}, {33, "RTM_DELRULE"},
+		{34, "RTM_GETRULE"}, {36, "RTM_NEWQDISC"}, {37, "RTM_DELQDISC"}, {38, "RTM_GETQDISC"}, {40, "RTM_NEWTCLASS"},
+		{41, "RTM_DELTCLASS"}, {42, "RTM_GETTCLASS"}, {44, "RTM_NEWTFILTER"}, {45, "RTM_DELTFILTER"}, {46, "RTM_GETTFILTER"},
+		{48, "RTM_NEWACTION"}, {49, "RTM_DELACTION"}, {50, "RTM_GETACTION"}, {52, "RTM_NEWPREFIX"}, {58, "RTM_GETMULTICAST"},
+		{62, "RTM_GETANYCAST"}, {64, "RTM_NEWNEIGHTBL"}, {66, "RTM_GETNEIGHTBL"}, {67, "RTM_SETNEIGHTBL"},
+		{68, "RTM_NEWNDUSEROPT"}, {72, "RTM_NEWADDRLABEL"}, {73, "RTM_DELADDRLABEL"}, {74, "RTM_GETADDRLABEL"}, {78, "RTM_GETDCB"},
+		{79, "RTM_SETDCB"}, {80, "RTM_NEWNETCONF"}, {81, "RTM_DELNETCONF"}, {82, "RTM_GETNETCONF"}, {84, "RTM_NEWMDB"},
+		{85, "RTM_DELMDB"}, {86, "RTM_GETMDB"}, {88, "RTM_NEWNSID"}, {89, "RTM_DELNSID"}, {90, "RTM_GETNSID"},
+		{92, "RTM_NEWSTATS"}, {94, "RTM_GETSTATS"}, {95, "RTM_SETSTATS"}, {96, "RTM_NEWCACHEREPORT"}, {100, "RTM_NEWCHAIN"},
+		{101, "RTM_DELCHAIN"}, {102, "RTM_GETCHAIN"}, {104, "RTM_NEWNEXTHOP"}, {105, "RTM_DELNEXTHOP"}, {106, "RTM_GETNEXTHOP"},
+		{108, "RTM_NEWLINKPROP"}, {109, "RTM_DELLINKPROP"}, {110, "RTM_GETLINKPROP"}, {112, "RTM_NEWVLAN"}, {113, "RTM_DELVLAN"},
+		{114, "RTM_GETVLAN"}, {116, "RTM_NEWNEXTHOPBUCKET"}, {117, "RTM_DELNEXTHOPBUCKET"}, {118, "RTM_GETNEXTHOPBUCKET"},
+		{120, "RTM_NEWTUNNEL"}, {121, "RTM_DELTUNNEL"}, {122, "RTM_GETTUNNEL"},
 	}},
 	unix.NETLINK_SOCK_DIAG: {"SOCK_DIAG_???", []flag{{20, "SOCK_DIAG_BY_FAMILY"}, {21, "SOCK_DESTROY"}}},
 	-1: {"NLMSG_???", []flag{
@@ -48,6 +58,8 @@ var netlinkFlags = []flag{
 var (
 	netlinkGet = &flagSet{"NLM_F_???", append(netlinkFlags[:len(netlinkFlags):len(netlinkFlags)],
 		flag{unix.NLM_F_DUMP, "NLM_F_DUMP"}, flag{unix.NLM_F_ROOT, "NLM_F_ROOT"}, flag{unix.NLM_F_MATCH, "NLM_F_MATCH"}, flag{unix.NLM_F_ATOMIC, "NLM_F_ATOMIC"})}
+	netlinkDel = &flagSet{"NLM_F_???", append(netlinkFlags[:len(netlinkFlags):len(netlinkFlags)],
+		flag{unix.NLM_F_NONREC, "NLM_F_NONREC"}, flag{unix.NLM_F_BULK, "NLM_F_BULK"})}
 	netlinkNew = &flagSet{"NLM_F_???", append(netlinkFlags[:len(netlinkFlags):len(netlinkFlags)],
 		flag{unix.NLM_F_REPLACE, "NLM_F_REPLACE"}, flag{unix.NLM_F_EXCL, "NLM_F_EXCL"}, flag{unix.NLM_F_CREATE, "NLM_F_CREATE"}, flag{unix.NLM_F_APPEND, "NLM_F_APPEND"})}
 )
@@ -128,12 +140,15 @@ func (p *printer) netlinkMessage(protocol int, b []byte) {
 	p.printName(set, uint64(kind))
 	p.str(", nlmsg_flags=")
 	// Of routes and the like, the lowest two bits of a type say what is done: new, del, get, set.
-	const doing, get = 3, 2
+	const doing, del, get = 3, 1, 2
+	meanings := netlinkGet
 	if protocol == unix.NETLINK_ROUTE && kind >= unix.RTM_BASE && kind&doing != get {
-		p.printSet(netlinkNew, uint64(flags))
-	} else {
-		p.printSet(netlinkGet, uint64(flags))
+		meanings = netlinkNew
+		if kind&doing == del {
+			meanings = netlinkDel
+		}
 	}
+	p.printSet(meanings, uint64(flags))
 	p.str(", nlmsg_seq=")
 	p.udec(uint64(u32(b, 8)))
 	p.str(", nlmsg_pid=")
@@ -170,6 +185,10 @@ func (p *printer) netlinkBody(protocol int, kind uint16, b []byte) {
 		p.str("{" + netlinkFamilies[kind] + "=")
 		p.printName(networkFlags["af"], uint64(b[0]))
 		p.str(", ...}")
+	case protocol == unix.NETLINK_ROUTE && kind >= unix.RTM_BASE && len(b) == 1:
+		p.str("{family=")
+		p.printName(networkFlags["af"], uint64(b[0]))
+		p.str("}")
 	default:
 		p.hexString(b[:min(len(b), p.stringLimit())])
 		if len(b) > p.stringLimit() {
