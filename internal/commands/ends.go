@@ -30,20 +30,20 @@ func newEnds() (*ends, error) {
 	return &ends{epoll: fd, pids: map[int]watched{}}, nil
 }
 
-// add watches a process, and returns its descriptor, or -1 if that cannot be: then its end is learnt when another has its id.
-func (e *ends) add(host, pid int) int {
+// add watches a process, and returns its descriptor.
+func (e *ends) add(host, pid int) (int, error) {
 	fd, err := unix.PidfdOpen(host, 0)
 	if err != nil {
-		return -1
+		return -1, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := unix.EpollCtl(e.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}); err != nil {
 		unix.Close(fd)
-		return -1
+		return -1, err
 	}
 	e.pids[fd] = watched{host, pid}
-	return fd
+	return fd, nil
 }
 
 // remove ends the watch of a process.

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -173,10 +174,14 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 	}
 	c.PID = s.guest
 	if c.Parent = s.guest; !l.knows(s.guest) { // else it was a command before, or belonged to one
-		c.Parent = l.ancestor(l.proc, l.level, s.parent)
+		c.Parent = l.parent(s)
 	}
-	if l.add(s, a) {
+	fresh, again := l.add(s, a)
+	if !again {
 		l.out.send(&c)
+	}
+	if fresh { // only now, as it may have been killed by now, and is to end after it has begun
+		l.watch(s)
 	}
 }
 
@@ -199,6 +204,7 @@ func (l *Learner) link(tid int, name string) string {
 // executable says whether there may be a file that can be executed: who looks for a command in the directories of PATH executes all those
 // that there could be.
 func (l *Learner) executable(tid, dir int, name, cwd string, flags int) bool {
+	var st unix.Stat_t
 	switch {
 	case name == "" && flags&unix.AT_EMPTY_PATH != 0:
 		return true // the descriptor itself
@@ -209,6 +215,11 @@ func (l *Learner) executable(tid, dir int, name, cwd string, flags int) bool {
 		name = cwd + "/" + name
 	default:
 		name = l.link(tid, fmt.Sprintf("fd/%d", dir)) + "/" + name
+	}
+	// One call, where that finds it: an absolute link on the way leads to the host's file, and is followed in the guest only if that is
+	// none to execute.
+	if where := fmt.Sprintf("%d/root/%s", tid, name); unix.Fstatat(l.proc, where, &st, 0) == nil && isProgram(&st) {
+		return true
 	}
 	// Not kept open: with its root all that is mounted below stays (disconnect_mount in fs/namespace.c).
 	root, err := unix.Openat(l.proc, fmt.Sprintf("%d/root", tid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -227,29 +238,47 @@ func (l *Learner) executable(tid, dir int, name, cwd string, flags int) bool {
 		return true
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH); err != nil {
-		return true
-	}
+	return unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH) != nil || isProgram(&st)
+}
+
+// isProgram says whether somebody may execute a file.
+func isProgram(st *unix.Stat_t) bool {
 	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Mode&0o111 != 0
 }
 
-// add notes that a process executes something, and returns false if it only tries again.
-func (l *Learner) add(s status, a attempt) bool {
+// add notes that a process executes something. fresh says that it had executed nothing before, and again that it tries the same again.
+func (l *Learner) add(s status, a attempt) (fresh, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forgetPast(time.Now())
 	if p := l.known[s.guest]; p != nil && p.host == s.tgid && !p.ended {
-		again := p.last == a
+		again = p.last == a
 		p.last = a
-		return !again
+		return false, again
 	}
 	if len(l.known) >= maxKnown {
-		return false
+		return false, true
 	}
-	p := &process{host: s.tgid, pidfd: l.ends.add(s.tgid, s.guest), last: a}
-	l.known[s.guest], l.host[s.tgid] = p, s.guest
-	return true
+	l.known[s.guest], l.host[s.tgid] = &process{host: s.tgid, pidfd: -1, last: a}, s.guest
+	return true, false
+}
+
+// watch has the end of a process be learnt, also if it makes no call to end.
+func (l *Learner) watch(s status) {
+	fd, err := l.ends.add(s.tgid, s.guest)
+	if errors.Is(err, unix.ESRCH) {
+		l.end(s.guest, -1)
+	}
+	if err != nil {
+		return // its end is learnt when another has its id
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p := l.known[s.guest]; p != nil && p.host == s.tgid && !p.ended {
+		p.pidfd = fd
+	} else {
+		l.ends.remove(fd)
+	}
 }
 
 // knows says whether art-fuse knows which command a process belongs to.
@@ -269,11 +298,7 @@ func (l *Learner) exits(tid, code int) {
 		if !ok {
 			return
 		}
-		pid = s.guest
-		if !l.knows(pid) {
-			return
-		}
-		tid = s.tgid
+		pid, tid = s.guest, s.tgid
 	}
 	l.adopt(tid, pid)
 	l.end(pid, code)
@@ -281,7 +306,13 @@ func (l *Learner) exits(tid, code int) {
 
 // adopt tells whose the processes are that a process leaves behind which ends, as long as that is known.
 func (l *Learner) adopt(host, pid int) {
-	for _, child := range children(l.proc, host) {
+	list := children(l.proc, host)
+	if len(list) > 0 && !l.knows(pid) {
+		if pid = l.ancestor(l.proc, l.level, host); pid == 0 {
+			return
+		}
+	}
+	for _, child := range list {
 		l.mu.Lock()
 		_, known := l.host[child]
 		l.mu.Unlock()
@@ -355,7 +386,7 @@ func (l *Learner) maps(tid, fd int) {
 	}
 	c := control.Command{Kind: control.Mapped, Parent: s.guest, Inode: uint64(ino[0])}
 	if !l.knows(s.guest) {
-		c.Parent = l.ancestor(l.proc, l.level, s.parent)
+		c.Parent = l.parent(s)
 	}
 	if c.Parent != 0 {
 		l.out.send(&c)

@@ -72,6 +72,17 @@ func (l *Learner) ancestor(proc, level, parent int) int {
 	return 0
 }
 
+// parent is the ancestor of a process by its status here.
+func (l *Learner) parent(s status) int {
+	l.mu.Lock()
+	pid := l.host[s.parent]
+	l.mu.Unlock()
+	if pid != 0 {
+		return pid
+	}
+	return l.ancestor(l.proc, l.level, s.parent)
+}
+
 // children returns the processes that a process has started which is not one of threads, by their ids in /proc.
 func children(proc, pid int) (list []int) {
 	id := strconv.Itoa(pid)
