@@ -16,6 +16,7 @@ import (
 var (
 	_ decode.Endpoints = (*process)(nil)
 	_ decode.Protocols = (*process)(nil)
+	_ decode.Processes = (*process)(nil)
 )
 
 // borrow calls f with a copy of a tracee's descriptor.
@@ -76,7 +77,7 @@ func (p *process) Device(fd int) string {
 	return fmt.Sprintf("%s %d:%d", kind, unix.Major(stat.Rdev), unix.Minor(stat.Rdev))
 }
 
-// Process implements decode.Endpoints.
+// Process implements decode.Processes.
 func (p *process) Process(fd int) int {
 	info, err := os.ReadFile("/proc/" + strconv.Itoa(int(*p)) + "/fdinfo/" + strconv.Itoa(fd))
 	if err != nil {

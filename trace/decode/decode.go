@@ -46,6 +46,10 @@ type Endpoints interface {
 	// Device returns the kind and the numbers of a device, such as char 1:3; it is
 	// empty for what is none.
 	Device(fd int) string
+}
+
+// Processes says which process a tracee's pidfds are for. Files may have it.
+type Processes interface {
 	// Process returns the id of the process that a pidfd is for; it is 0 for what is none.
 	Process(fd int) int
 }

@@ -34,19 +34,21 @@ func (p *printer) fd(fd int32) {
 
 // endpoint prints what a descriptor with the path is beside that, if it is asked for and known.
 func (p *printer) endpoint(fd int, path string) bool {
-	e, ok := p.call.Files.(Endpoints)
-	if !ok || p.call.Show&^PathDescriptors == 0 {
+	if p.call.Show&^PathDescriptors == 0 {
 		return false
 	}
 	text := ""
+	if f, ok := p.call.Files.(Processes); ok && path == "anon_inode:[pidfd]" && p.call.Show&PidDescriptors != 0 {
+		if pid := f.Process(fd); pid > 0 {
+			text = "pid:" + strconv.Itoa(pid)
+		}
+	}
+	e, ok := p.call.Files.(Endpoints)
 	switch {
+	case text != "" || !ok:
 	case strings.HasPrefix(path, "socket:["):
 		if p.call.Show&SocketDescriptors != 0 {
 			text = e.Endpoint(fd)
-		}
-	case path == "anon_inode:[pidfd]":
-		if pid := e.Process(fd); pid > 0 && p.call.Show&PidDescriptors != 0 {
-			text = "pid:" + strconv.Itoa(pid)
 		}
 	case p.call.Show&DeviceDescriptors != 0:
 		if device := e.Device(fd); device != "" {
