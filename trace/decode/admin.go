@@ -50,7 +50,7 @@ func printRebootArg(p *printer, _ *argument, v uint64) bool {
 	if uint32(p.call.Args[2]) != restart {
 		return false
 	}
-	p.cstring(v, 255)
+	p.field(v, 255)
 	return true
 }
 

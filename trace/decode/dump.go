@@ -73,13 +73,12 @@ func (p *printer) dumpMessage(at, total uint64) {
 	}
 }
 
-// dumpVector shows the buffers of an array of struct iovec, and at most total bytes of them.
+// dumpVector shows the buffers of an array of struct iovec, all of which is readable, and at most total bytes of them.
 func (p *printer) dumpVector(at, n, total uint64) {
-	for i := range min(n, 1024) { // UIO_MAXIOV
-		b := p.peek(at+16*i, 16)
-		if b == nil || total == 0 {
-			return
-		}
+	n = min(n, 1024) // UIO_MAXIOV
+	all := p.peek(at, int(16*n))
+	for i := range len(all) / 16 {
+		b := all[16*i:]
 		shown := min(u64(b, 8), total)
 		total -= shown
 		if shown > 0 {

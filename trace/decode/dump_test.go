@@ -35,6 +35,7 @@ func TestDump(t *testing.T) {
 		{"read", [6]uint64{1, at, 3}, []byte(text), 3, &Dump{Written: func(int) bool { return true }}, ""},
 		{"readv", [6]uint64{0, at, 3}, vector, 4, all,
 			" * 2 bytes in buffer 0\n" + short(2, "30 31", "01") + " * 2 bytes in buffer 1\n" + short(2, "32 33", "23")},
+		{"writev", [6]uint64{1, at, 9}, vector, -int64(unix.EFAULT), all, ""}, // the array is not readable whole
 		{"recvmmsg", [6]uint64{0, at, 1}, message, 1, all, " = 1 buffers in vector 0\n * 3 bytes in buffer 0\n" + short(3, "30 31 32", "012")},
 		{"close", [6]uint64{1, at, 3}, []byte(text), 0, all, ""},
 	} {
