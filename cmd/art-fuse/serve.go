@@ -60,6 +60,7 @@ func serve(db string, what *control.Serve) error {
 	unix.CloseOnExec(control.SocketFD)
 	unix.CloseOnExec(control.FilesFD)
 	unix.CloseOnExec(control.CommandsFD)
+	unix.CloseOnExec(control.CountFD)
 
 	// Opening the database and waiting for the mount take about as long; do both at once. The stage is
 	// told when it can hide the database's files, and again when it can have the guest's looked at.
@@ -121,8 +122,13 @@ func openServer(db string, what *control.Serve, opened func()) (*server, error) 
 		return nil, err
 	}
 	s := &server{what: what, store: store, overlay: overlay}
+	count, err := control.MapCount(os.NewFile(control.CountFD, "count"))
+	if err != nil {
+		store.Discard()
+		return nil, err
+	}
 	if sock := os.NewFile(control.CommandsFD, "commands"); what.Commands {
-		s.commands = whose.Begin(sock, store)
+		s.commands = whose.Begin(sock, count, store)
 	} else {
 		sock.Close()
 	}

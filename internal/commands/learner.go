@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -57,10 +58,10 @@ const linger = time.Second
 // maxKnown bounds how many processes are known.
 const maxKnown = 100_000
 
-// Begin begins to learn. sock is the socket to art-fuse, which is taken over. pid is a process of the guest that runs art's own code;
+// Begin begins to learn. sock is the socket to art-fuse, which is taken over, and sent counts what is sent. pid is a process of the guest that runs art's own code;
 // fuse is one in the namespace whose ids FUSE knows, which is this process's or one of those below.
-func Begin(sock *os.File, pid, fuse int) (*Learner, error) {
-	l := &Learner{out: sender{sock: sock}, known: map[int]*process{}, host: map[int]int{}}
+func Begin(sock *os.File, sent *atomic.Uint64, pid, fuse int) (*Learner, error) {
+	l := &Learner{out: sender{sock: sock, sent: sent}, known: map[int]*process{}, host: map[int]int{}}
 	if err := l.open(pid, fuse); err != nil {
 		sock.Close()
 		return nil, fmt.Errorf("learn of commands: %w", err)

@@ -17,7 +17,8 @@ const room = 20
 // sender sends messages to art-fuse, in the order in which send is called.
 type sender struct {
 	sock *os.File
-	lost atomic.Int64 // messages
+	sent *atomic.Uint64 // messages, for art-fuse
+	lost atomic.Int64   // messages
 
 	mu   sync.Mutex
 	slow bool // GUARDED_BY(mu); there was no room for the last one, and nobody waits any more
@@ -33,6 +34,7 @@ func (s *sender) send(c *control.Command) {
 		switch err := unix.Send(int(s.sock.Fd()), data, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); {
 		case err == nil:
 			s.slow = false
+			s.sent.Add(1)
 			return
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EAGAIN) && !s.slow && s.wait():

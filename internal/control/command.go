@@ -1,9 +1,35 @@
 package control
 
-import "time"
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+	"unsafe"
 
-// CommandsFD is the socket over which art-fuse hears of the guest's commands, and asks about them.
-const CommandsFD = FilesFD + 1
+	"golang.org/x/sys/unix"
+)
+
+// CommandsFD is the socket over which art-fuse hears of the guest's commands, and asks about them. CountFD is a file in memory, which
+// counts the messages that art has sent: so it takes no call to see that there is none.
+const (
+	CommandsFD = FilesFD + 1 + iota
+	CountFD
+)
+
+// MapCount maps the count in a file in memory, and closes that. The count is there until the process ends.
+func MapCount(f *os.File) (*atomic.Uint64, error) {
+	defer f.Close()
+	const size = 8
+	if err := f.Truncate(size); err != nil {
+		return nil, fmt.Errorf("count messages: %w", err)
+	}
+	b, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("count messages: %w", err)
+	}
+	return (*atomic.Uint64)(unsafe.Pointer(&b[0])), nil
+}
 
 // CommandKind says what is told of a command.
 type CommandKind uint8

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,6 +34,7 @@ type session struct {
 
 	control       *os.File           // the socket to art-fuse, which the stage has, too
 	commandSocket *os.File           // to art-fuse, for commands, until they are learnt
+	commandCount  *atomic.Uint64     // of what is sent over it
 	served        chan error         // tells that art-fuse serves the mount, or why not
 	unserved      error              // why it does not
 	attending     bool               // whether that is still to be told

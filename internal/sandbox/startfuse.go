@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -22,6 +23,7 @@ type startingFUSE struct {
 	document *os.File // the writing end of a pipe, which art-fuse reads to its end
 	files    *os.File // art's end of the socket to the host's side of single files
 	commands *os.File // that of the socket for commands
+	count    *atomic.Uint64
 }
 
 // startFUSE starts art-fuse with its end of the control socket. It then waits to be briefed, and touches nothing before:
@@ -74,12 +76,22 @@ func (st *startingFUSE) connect(s *session, c *spawn.Command, inherited *[]*os.F
 	}
 	st.commands = ours
 	*inherited = append(*inherited, commands)
+	count, err := memoryFile("count")
+	if err != nil {
+		return err
+	}
+	*inherited = append(*inherited, count)
+	if own, err := duplicate(count); err != nil {
+		return err
+	} else if st.count, err = control.MapCount(own); err != nil {
+		return err
+	}
 	stdout, err := st.add(&s.report)
 	stderr := os.Stderr
 	if err == nil && (s.background != nil || s.caller != nil) {
 		stderr, err = st.add(ownStderr{})
 	}
-	c.Files = []*os.File{stdin, stdout, stderr, (*inherited)[0], document, theirs, commands}
+	c.Files = []*os.File{stdin, stdout, stderr, (*inherited)[0], document, theirs, commands, count}
 	return err
 }
 
@@ -93,7 +105,7 @@ func (s *session) briefFUSE() error {
 	}
 	s.fuseDone = st.done
 	if s.learns {
-		s.commandSocket, st.commands = st.commands, nil
+		s.commandSocket, s.commandCount, st.commands = st.commands, st.count, nil
 	}
 	if err := s.limitDatabase(st.Pid); err != nil {
 		return err

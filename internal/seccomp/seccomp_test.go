@@ -370,3 +370,37 @@ func TestNotify(t *testing.T) {
 		t.Errorf("asked about %v", asked)
 	}
 }
+
+// TestCommands asks about the calls by which commands begin and end, and about mappings that can change a file.
+func TestCommands(t *testing.T) {
+	shared := func(protection, flags uint32) [6]uint64 {
+		return [6]uint64{2: uint64(protection), 3: uint64(flags), 4: 3}
+	}
+	const ask, allowed = unix.SECCOMP_RET_USER_NOTIF, unix.SECCOMP_RET_ALLOW
+	for _, arch := range arches {
+		for _, test := range []struct {
+			call string
+			args [6]uint64
+			want uint32
+		}{
+			{"execve", [6]uint64{}, ask}, {"execveat", [6]uint64{}, ask}, {"exit_group", [6]uint64{}, ask},
+			{"exit", [6]uint64{}, allowed}, {"openat", [6]uint64{}, allowed}, {"clone", [6]uint64{}, allowed},
+			{"mmap", shared(unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED), ask},
+			{"mmap", shared(unix.PROT_WRITE, unix.MAP_SHARED_VALIDATE|unix.MAP_SYNC), ask},
+			{"mmap", shared(unix.PROT_READ, unix.MAP_SHARED), allowed},
+			{"mmap", shared(unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE), allowed},
+			{"mmap", shared(unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS), allowed},
+		} {
+			nr, _ := arch.Number(test.call)
+			c := call{arch.Audit, uint32(nr), &test.args}
+			s := Session{Notified: true, Commands: true}
+			if got := decide(t, notify(arch, s), c); got != test.want {
+				t.Errorf("%s: %s%x: %#x", arch.GOARCH, test.call, test.args, got)
+			}
+			// Nobody is asked where nobody can listen.
+			if got := decide(t, refusing(arch, s), c); got != allowed {
+				t.Errorf("%s: %s%x where nobody listens: %#x", arch.GOARCH, test.call, test.args, got)
+			}
+		}
+	}
+}

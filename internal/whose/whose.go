@@ -36,8 +36,9 @@ const (
 
 // Commands are those of a guest. It implements [fs.Authors].
 type Commands struct {
-	log Log
-	fd  int
+	log  Log
+	fd   int
+	sent *atomic.Uint64 // messages, by art
 
 	// mu is not held while the guest's files or its memory are looked at, here or by art.
 	mu      sync.Mutex
@@ -45,6 +46,7 @@ type Commands struct {
 	wrote   map[fs.Ino]int64 // GUARDED_BY(mu); who was the last to change a file by a call
 	mapped  map[fs.Ino]int64 // GUARDED_BY(mu); who was the last to map it to write to it
 	mute    time.Time        // GUARDED_BY(mu); until then art is not asked, as it has not answered
+	heard   uint64           // GUARDED_BY(mu); messages
 	buf     []byte           // GUARDED_BY(mu)
 	over    atomic.Bool      // nothing comes any more
 }
@@ -56,9 +58,9 @@ type author struct {
 	until   time.Time // when to ask again; never if it is zero
 }
 
-// Begin begins to hear of commands over a socket, which it takes over.
-func Begin(sock *os.File, log Log) *Commands {
-	c := &Commands{log: log, fd: int(sock.Fd()), buf: make([]byte, control.MaxCommand),
+// Begin begins to hear of commands over a socket, which it takes over. sent counts what is sent.
+func Begin(sock *os.File, sent *atomic.Uint64, log Log) *Commands {
+	c := &Commands{log: log, fd: int(sock.Fd()), sent: sent, buf: make([]byte, control.MaxCommand),
 		threads: map[int]author{}, wrote: map[fs.Ino]int64{}, mapped: map[fs.Ino]int64{}}
 	go func() {
 		defer sock.Close()
@@ -71,7 +73,7 @@ func Begin(sock *os.File, log Log) *Commands {
 func (c *Commands) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.hear()
+	c.drain()
 }
 
 // Author implements [fs.Authors].
@@ -127,7 +129,7 @@ func (c *Commands) ask(tid int) bool {
 		}
 		ready := []unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}
 		_, _ = unix.Poll(ready, int(left/time.Millisecond)+1)
-		c.hear()
+		c.drain()
 	}
 }
 
@@ -141,13 +143,20 @@ func (c *Commands) follow() {
 		}
 		time.Sleep(gather)
 		c.mu.Lock()
-		c.hear()
+		c.drain()
 		c.mu.Unlock()
 	}
 }
 
-// hear takes all messages that are there. c.mu is held.
+// hear takes all messages that have been sent. c.mu is held.
 func (c *Commands) hear() {
+	if c.heard != c.sent.Load() {
+		c.drain()
+	}
+}
+
+// drain takes all messages that are there. c.mu is held.
+func (c *Commands) drain() {
 	for {
 		n, _, err := unix.Recvfrom(c.fd, c.buf, unix.MSG_DONTWAIT)
 		switch {
@@ -159,6 +168,7 @@ func (c *Commands) hear() {
 			c.over.Store(true)
 			return
 		}
+		c.heard++
 		m := &control.Command{}
 		if control.Unmarshal(c.buf[:n], m) == nil {
 			c.take(m)
