@@ -29,7 +29,7 @@ type TimelineOptions struct {
 type ran struct {
 	Process  int64      `json:"process"`
 	Parent   *int64     `json:"parent"`  // null: unknown
-	Session  *int64     `json:"session"` // null: of a database that this is a fork of
+	Session  *int64     `json:"session"` // null: unknown, or of a database that this is a fork of
 	PID      *int       `json:"pid"`
 	Command  []string   `json:"command"`
 	Cut      bool       `json:"cut"` // the command is longer than that
@@ -40,6 +40,8 @@ type ran struct {
 	Label    *string    `json:"label"` // of the first checkpoint after its beginning that has one, in its session
 	Files    []touched  `json:"files"`
 	Network  []reached  `json:"network"`
+
+	layer int // see [sqlvfs.Process]
 }
 
 // touched is what a command has done to one path between two checkpoints.
@@ -141,7 +143,7 @@ func (t *timeline) gather() (err error) {
 
 // ran is what is known of a process.
 func (t *timeline) ran(p *sqlvfs.Process) *ran {
-	c := &ran{Process: p.ID, Command: p.Argv, Cut: p.Cut, Started: p.Started.Time(), ExitCode: p.Code, Files: []touched{}, Network: []reached{}}
+	c := &ran{Process: p.ID, Command: p.Argv, Cut: p.Cut, Started: p.Started.Time(), ExitCode: p.Code, Files: []touched{}, Network: []reached{}, layer: p.Layer}
 	if p.Parent != 0 {
 		c.Parent = &p.Parent
 	}
@@ -207,9 +209,47 @@ func (t *timeline) addFiles(byID map[int64]*ran) error {
 		p.Files = append(p.Files, f)
 	})
 	for _, c := range t.commands {
-		slices.SortFunc(c.Files, func(a, b touched) int { return cmp.Or(a.First.Compare(b.First), cmp.Compare(a.Path, b.Path)) })
+		c.Files = merged(c.Files)
 	}
 	return err
+}
+
+// merged makes one of what a command has done to one path between two checkpoints, in the order in which it began to. What is made has a name.
+func merged(list []touched) []touched {
+	type key struct {
+		path  string
+		after int64
+	}
+	at := map[key]*touched{}
+	for i := range list {
+		f := &list[i]
+		k := key{f.Path, f.After}
+		if m := at[k]; m != nil {
+			m.Changes = append(m.Changes, f.Changes...)
+			m.ByMapping, m.There = m.ByMapping || f.ByMapping, m.There || f.There
+			if f.First.Before(m.First) {
+				m.First = f.First
+			}
+			if f.Last.After(m.Last) {
+				m.Last = f.Last
+			}
+			continue
+		}
+		at[k] = f
+	}
+	all := make([]touched, 0, len(at))
+	for _, f := range at {
+		did := f.Changes
+		f.Changes = []string{}
+		for _, k := range kindsOfChange {
+			if slices.Contains(did, k.name) && (k.what != sqlvfs.Named || !slices.Contains(did, kindsOfChange[0].name)) {
+				f.Changes = append(f.Changes, k.name)
+			}
+		}
+		all = append(all, *f)
+	}
+	slices.SortFunc(all, func(a, b touched) int { return cmp.Or(a.First.Compare(b.First), cmp.Compare(a.Path, b.Path)) })
+	return all
 }
 
 // addFlows adds what the commands have done on the network, which is known by the number of the process and the time.

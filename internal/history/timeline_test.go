@@ -94,7 +94,7 @@ func TestTimelineOfCommands(t *testing.T) {
 	if len(agent.Files) != 0 || npm.Parent == nil || *npm.Parent != agent.Process || *npm.ExitCode != 2 || npm.Label == nil || *npm.Label != "the first turn" {
 		t.Errorf("%+v %+v", agent, npm)
 	}
-	if len(npm.Files) != 2 || npm.Files[0].Path != "~/a" || strings.Join(npm.Files[0].Changes, " ") != "made written named" || npm.Files[0].After != 0 {
+	if len(npm.Files) != 2 || npm.Files[0].Path != "~/a" || strings.Join(npm.Files[0].Changes, " ") != "made written" || npm.Files[0].After != 0 {
 		t.Errorf("%+v", npm.Files)
 	}
 	if len(npm.Network) != 1 || !npm.Network[0].Denied || len(sed.Network) != 0 {
@@ -105,7 +105,7 @@ func TestTimelineOfCommands(t *testing.T) {
 	}
 
 	text := timelineOf(t, TimelineOptions{DB: db, Terminal: true})
-	for _, part := range []string{"session 1  ", "npm $'install\\033[31m'  (the first turn)", "  exit 2  ", "made, written, named ~/b", "denied evil.example:443 (3 times): no rule allows it", "1 other command changed nothing: --all"} {
+	for _, part := range []string{"session 1  ", "npm $'install\\033[31m'  (the first turn)", "  exit 2  ", "made, written ~/b", "denied evil.example:443 (3 times): no rule allows it", "1 other command changed nothing: --all"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in\n%s", part, text)
 		}
@@ -125,7 +125,7 @@ func TestTimelineOfCommands(t *testing.T) {
 			t.Errorf("the page has %q", part)
 		}
 	}
-	if strings.Count(page, "<tr>") != 2 || !strings.Contains(page, "made, written, named ~/b") {
+	if strings.Count(page, "<tr>") != 2 || !strings.Contains(page, "made, written ~/b") {
 		t.Errorf("%s", page)
 	}
 }

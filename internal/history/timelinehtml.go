@@ -40,11 +40,11 @@ func (t *timeline) html(out io.Writer) error {
 	}
 	p := page{Name: t.opt.DB, Quiet: t.quiet}
 	for i := 0; i < len(t.commands); {
-		id, n := t.commands[i].session(), i
-		for n < len(t.commands) && t.commands[n].session() == id {
+		text, n := t.heading(t.commands[i]), i
+		for n < len(t.commands) && t.heading(t.commands[n]) == text {
 			n++
 		}
-		p.Parts = append(p.Parts, pagePart{t.heading(id), t.rows(t.commands[i:n])})
+		p.Parts = append(p.Parts, pagePart{text, t.rows(t.commands[i:n])})
 		i = n
 	}
 	return tmpl.Execute(out, p)

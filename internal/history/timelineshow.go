@@ -32,11 +32,11 @@ func (t *timeline) json(out io.Writer) error {
 // text prints the commands of each session below it, with what they have done below each.
 func (t *timeline) text(out io.Writer) error {
 	var b bytes.Buffer
-	in := int64(-1)
+	in := ""
 	for _, c := range t.commands {
-		if id := c.session(); id != in {
-			in = id
-			fmt.Fprintln(&b, t.heading(id))
+		if text := t.heading(c); text != in {
+			in = text
+			fmt.Fprintln(&b, text)
 		}
 		fmt.Fprintf(&b, "  %s  %7s  %8s  %s\n", c.Started.Local().Format("15:04:05"), c.took(), c.ending(), c.line(100))
 		files := c.Files
@@ -60,24 +60,19 @@ func (t *timeline) text(out io.Writer) error {
 	return err
 }
 
-// session is its number; 0: of a database that this is a fork of.
-func (c *ran) session() int64 {
-	if c.Session == nil {
-		return 0
-	}
-	return *c.Session
-}
-
-// heading names a session.
-func (t *timeline) heading(id int64) string {
-	s := t.session(id)
+// heading names the session of a command.
+func (t *timeline) heading(c *ran) string {
 	switch {
-	case id == 0:
+	case c.layer > 0:
 		return "before it was forked"
-	case s == nil:
-		return fmt.Sprintf("session %d", id)
+	case c.Session == nil:
+		return "of no session that is known"
 	}
-	return fmt.Sprintf("session %d  %s  %s", id, s.Started.Time().Local().Format("2006-01-02 15:04"), quote.Command(s.Command, 80))
+	s := t.session(*c.Session)
+	if s == nil {
+		return fmt.Sprintf("session %d", *c.Session)
+	}
+	return fmt.Sprintf("session %d  %s  %s", s.ID, s.Started.Time().Local().Format("2006-01-02 15:04"), quote.Command(s.Command, 80))
 }
 
 // line is the command, and what its turn is called.
