@@ -20,7 +20,7 @@ TOOL := go tool -modfile=internal/tools/go.mod
 # One C-free, relocatable build for every target; only the race detector needs C.
 export CGO_ENABLED := 0
 
-.PHONY: build demo test test-long tested test-agents test-clients test-arm64 fuzz cover lint bench install packages clean help
+.PHONY: build demo test test-long tested test-agents test-clients test-otel test-arm64 fuzz cover lint bench install packages clean help
 
 build: ## Build the four programs into .build/bin (static)
 	@mkdir -p $(BIN)
@@ -71,6 +71,11 @@ test-clients: ## Run twelve network programs, from curl to Chromium, in sessions
 	internal/packaging/deps clients
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
 	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin ART_TEST_CLIENTS=1 go test -count 1 -v $(if $(BENCH),-run '^$$' -bench '$(BENCH)' -benchtime 5x) ./internal/e2e/clients
+
+test-otel: ## Build a collector of OpenTelemetry, and send it what happens in a session, as docs/examples/otel does
+	internal/packaging/deps demo
+	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
+	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin ART_TEST_OTEL=1 go test -count 1 -v ./internal/e2e/otel
 
 # qemu-user stands in for a machine, but neither for its kernel (version 7 knows no
 # openat2, and nothing of ptrace) nor for programs that a test starts. What differs

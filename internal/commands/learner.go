@@ -20,9 +20,10 @@ import (
 // Learner learns of a guest's commands.
 type Learner struct {
 	out   sender
-	proc  int // /proc
-	guest int // the guest's /proc, of the namespace that FUSE knows
-	level int // how many namespaces below that of /proc the one is that FUSE knows
+	told  func(*control.Command) // nil: nobody else is
+	proc  int                    // /proc
+	guest int                    // the guest's /proc, of the namespace that FUSE knows
+	level int                    // how many namespaces below that of /proc the one is that FUSE knows
 	ends  *ends
 
 	mounts map[[2]uint32]bool // the devices of art-fuse's mounts
@@ -58,10 +59,11 @@ const linger = time.Second
 // maxKnown bounds how many processes are known.
 const maxKnown = 100_000
 
-// Begin begins to learn. sock is the socket to art-fuse, which is taken over, and sent counts what is sent. pid is a process of the guest that runs art's own code;
+// Begin begins to learn. sock is the socket to art-fuse, which is taken over, and sent counts what is sent. told, unless it is nil, is called
+// with each beginning and end of a command, from any goroutine, and must not wait. pid is a process of the guest that runs art's own code;
 // fuse is one in the namespace whose ids FUSE knows, which is this process's or one of those below.
-func Begin(sock *os.File, sent *atomic.Uint64, pid, fuse int) (*Learner, error) {
-	l := &Learner{out: sender{sock: sock, sent: sent}, known: map[int]*process{}, host: map[int]int{}}
+func Begin(sock *os.File, sent *atomic.Uint64, told func(*control.Command), pid, fuse int) (*Learner, error) {
+	l := &Learner{told: told, out: sender{sock: sock, sent: sent}, known: map[int]*process{}, host: map[int]int{}}
 	if err := l.open(pid, fuse); err != nil {
 		sock.Close()
 		return nil, fmt.Errorf("learn of commands: %w", err)
@@ -179,10 +181,18 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 	}
 	fresh, again := l.add(s, a)
 	if !again {
-		l.out.send(&c)
+		l.tell(&c)
 	}
 	if fresh { // only now, as it may have been killed by now, and is to end after it has begun
 		l.watch(s)
+	}
+}
+
+// tell tells of the beginning or the end of a command.
+func (l *Learner) tell(c *control.Command) {
+	l.out.send(c)
+	if l.told != nil {
+		l.told(c)
 	}
 }
 
@@ -357,7 +367,7 @@ func (l *Learner) end(pid, code int) {
 	l.past = append(l.past, past{pid, p, now})
 	l.forgetPast(now)
 	l.mu.Unlock()
-	l.out.send(&control.Command{Kind: control.Exited, PID: pid, At: now, Code: code})
+	l.tell(&control.Command{Kind: control.Exited, PID: pid, At: now, Code: code})
 }
 
 // forgetPast forgets what has ended some time ago. l.mu is held.

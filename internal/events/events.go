@@ -19,6 +19,8 @@ type Kind string
 const (
 	SessionBegan Kind = "session.start" // Session
 	SessionEnded Kind = "session.end"   // End
+	Executed     Kind = "exec"          // Exec
+	Exited       Kind = "exit"          // Exit
 	Lost         Kind = "lost"          // Missing
 	Denied       Kind = "denied"        // Denial
 )
@@ -44,6 +46,24 @@ type Session struct {
 type End struct {
 	Code int    `json:"exit_code"`
 	Why  string `json:"why,omitempty"` // where it was not its command that has ended it
+}
+
+// Exec is a process that becomes a command. Numbers of commands count from 1 in each session.
+type Exec struct {
+	Process  int64    `json:"process"`
+	Parent   int64    `json:"parent"`             // the command that has started the process; 0: unknown
+	Replaces int64    `json:"replaces,omitempty"` // the command that the process was before, and which has ended so
+	PID      int      `json:"pid"`
+	Command  []string `json:"command"`
+	Cut      bool     `json:"cut,omitempty"` // the command is longer than that
+	Dir      string   `json:"dir,omitempty"` // as the guest sees it
+}
+
+// Exit is the end of a command.
+type Exit struct {
+	Process int64 `json:"process"`
+	PID     int   `json:"pid"`
+	Code    *int  `json:"exit_code"` // 128 and the signal that has ended it; null: unknown
 }
 
 // Missing says how many events were lost before this one.

@@ -111,7 +111,7 @@ var session = []Flag{
 		Says: `system calls that are refused otherwise: "io_uring", "keys", "namespaces" (sandboxes within: browsers, containers), "perf", "sockets" or "userfaultfd"`,
 		More: `The first is not to be had where the guest can write files of the host; "keys" are the kernel's keyrings; art(7) tells what sandboxes within may mount; "sockets" are families and protocols beside the usual local and internet ones.`},
 	{Name: "events", Arg: "FILE", Offer: Files, Says: `tell what happens while it happens: JSON, an object a line, appended to a file, or to "unix:PATH", a socket that is listened at, or a descriptor's number`,
-		More: "It is told when the session begins and ends, and what was denied. The guest does not see the file, wherever it lies. Nobody waits for who reads it: what is not read in time is lost, which is told too. What the keys are says docs/events.md."},
+		More: "It is told when the session and the commands in it begin and end, and what was denied. The guest does not see the file, wherever it lies. Nobody waits for who reads it: what is not read in time is lost, which is told too. What the keys are says docs/events.md."},
 	{Name: "trace", Says: "trace system calls with art-trace(1)"},
 	{Name: "trace-log", Arg: "FILE", Offer: Files, Default: "standard error", Says: "where the trace goes", More: "The guest does not see the file, wherever it lies."},
 	{Name: "trace-syscalls", Arg: "LIST", Offer: Calls, Default: "all", Says: "the system calls to trace, between commas"},

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -85,6 +87,46 @@ func (s *session) endEvents(code int, err error) {
 }
 
 var errSlowReader = errors.New("who reads them has gone, or reads too slowly")
+
+// tellCommands returns what tells of the beginnings and ends of commands; nil: nobody is told.
+func (s *session) tellCommands() func(*control.Command) {
+	if s.events == nil {
+		return nil
+	}
+	stream := s.events // which takes no more once the session has ended
+	var mu sync.Mutex
+	last, numbers := int64(0), map[int]int64{} // of commands, by their process
+	return func(c *control.Command) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch c.Kind {
+		case control.Executed:
+			e := events.Exec{PID: c.PID, Cut: c.Cut, Dir: c.Dir, Command: split(c.Argv)}
+			if e.Parent = numbers[c.Parent]; c.Parent == c.PID {
+				e.Parent, e.Replaces = 0, numbers[c.PID]
+			}
+			last++
+			e.Process, numbers[c.PID] = last, last
+			stream.TellAt(c.At, events.Executed, e)
+		case control.Exited:
+			n := numbers[c.PID]
+			if n == 0 {
+				return
+			}
+			delete(numbers, c.PID)
+			e := events.Exit{Process: n, PID: c.PID}
+			if c.Code >= 0 {
+				e.Code = &c.Code
+			}
+			stream.TellAt(c.At, events.Exited, e)
+		}
+	}
+}
+
+// split returns arguments that are each ended by NUL.
+func split(argv []byte) []string {
+	return strings.Split(strings.TrimSuffix(string(argv), "\x00"), "\x00")
+}
 
 // nameDenied tells of something that is refused on the network.
 func (s *session) nameDenied(f *control.Flow) {
