@@ -232,6 +232,39 @@ func (m *Moment) From(base, path string) (list []Ino, err error) {
 	return list, err
 }
 
+// HostFile is a version of a file of a base, by all of its names there.
+type HostFile struct {
+	Base            string // name of the workspace whose tree it is in
+	dev, ino        uint64
+	size, sec, nsec int64
+}
+
+// HostFileOf returns what of a base a fingerprint is of.
+func HostFileOf(base string, f *Fingerprint) HostFile {
+	return HostFile{base, f.Dev, f.Ino, f.Size, f.Mtime.Sec, int64(f.Mtime.Nsec)}
+}
+
+// HostRow is an inode that stands for a file of the host.
+type HostRow struct {
+	Ino   Ino
+	Path  string // as [Origin].Path
+	Links uint32 // its names: entries that lead to it, and those by which the host shows it
+	Names uint32 // entries alone
+}
+
+// HostRows returns the inodes that stand for files of the host, which are no directories. Of several for one, it is the first.
+func (m *Moment) HostRows() (map[HostFile]HostRow, error) {
+	all := map[HostFile]HostRow{}
+	err := m.s.tx.each(`SELECT o.ino, b.name, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, i.nlink, ifnull(d.names, 0)
+		FROM art_origin o JOIN art_base b ON b.id=o.base JOIN fs_inode i ON i.ino=o.ino
+		LEFT JOIN (SELECT ino, count(*) AS names FROM fs_dentry GROUP BY ino) d ON d.ino=o.ino
+		WHERE i.nlink>0 AND i.mode&61440<>16384 ORDER BY o.ino DESC`, func(q *sqlite3.Stmt) {
+		f := HostFile{string(q.ColumnRawText(1)), uint64(q.ColumnInt64(3)), uint64(q.ColumnInt64(4)), q.ColumnInt64(5), q.ColumnInt64(6), q.ColumnInt64(7)}
+		all[f] = HostRow{Ino(q.ColumnInt64(0)), string(q.ColumnRawBlob(2)), uint32(q.ColumnInt64(8)), uint32(q.ColumnInt64(9))}
+	})
+	return all, err
+}
+
 // LastWith returns the last checkpoint before the moment at which a directory had an entry of some name, and the last one at which it hid
 // that, or had an entry that history took of the host's before a pull, or either; 0: none that history knows.
 func (m *Moment) LastWith(dir Ino, name string) (entry, any int64, err error) {

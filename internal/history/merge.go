@@ -282,7 +282,7 @@ func (m *merger) run() error {
 // nothing tells whether there is nothing to write, not even up to where the fork is merged now.
 func (m *merger) nothing() bool {
 	p := &m.plan
-	return m.merged == m.was.Checkpoint && len(p.makes)+len(p.takes)+len(p.unlinks)+len(p.hides)+len(p.shows)+len(p.links) == 0 &&
+	return m.merged == m.was.Checkpoint && len(p.makes)+len(p.takes)+len(p.unlinks)+len(p.hides)+len(p.shows)+len(p.loses)+len(p.links) == 0 &&
 		maps.Equal(setOf(p.left), setOf(m.was.Conflicts))
 }
 

@@ -56,7 +56,7 @@ func (a *applier) inode(ino sqlvfs.Ino) (*sqlvfs.Inode, error) {
 func (a *applier) make() error {
 	for _, n := range a.makes {
 		attr := n.from.row.Attr
-		attr.Nlink, attr.Ctime = 0, a.now
+		attr.Nlink, attr.Ctime = n.names, a.now
 		if attr.IsDir() {
 			attr.Nlink = max(n.from.row.Attr.Nlink, 2) // what is linked into it counts already
 			if n.pull != nil {
@@ -183,6 +183,15 @@ func (a *applier) unlink() error {
 			return err
 		}
 		a.touch(dir)
+	}
+	for _, n := range a.loses {
+		in, err := a.get(n)
+		if err != nil {
+			return err
+		}
+		in.Attr.Nlink = max(in.Attr.Nlink, 1) - 1
+		in.Change(a.now)
+		a.tx.Dirty(in)
 	}
 	for _, e := range a.hides {
 		dir, err := a.get(e.dir)

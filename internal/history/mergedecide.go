@@ -42,11 +42,14 @@ type merger struct {
 
 	made         map[sqlvfs.Ino]*node      // where what the fork has is, or goes to, by its number there
 	pairs        map[sqlvfs.Ino]sqlvfs.Ino // which inodes of the parent are what the fork's are that it has made itself
-	added        []*entry                  // names that are to lead to theirs
-	removedDirs  []*entry                  // directories that theirs does not have there any more: removed, or renamed
-	removedFiles []*entry                  // same, of files
-	unmerged     []sqlvfs.Ino              // inodes of theirs that a conflict keeps from being applied
-	conflicted   map[any]bool              // same, with all that is in them, by what the base has them as
+	hosts        map[*sqlvfs.Moment]*hostLinks
+	counted      []sqlvfs.Ino            // files of the host's that the fork has taken a name from
+	asIs         map[sqlvfs.Ino][]*entry // names of the host's that lead to a row in the fork, which has changed nothing of it
+	added        []*entry                // names that are to lead to theirs
+	removedDirs  []*entry                // directories that theirs does not have there any more: removed, or renamed
+	removedFiles []*entry                // same, of files
+	unmerged     []sqlvfs.Ino            // inodes of theirs that a conflict keeps from being applied
+	conflicted   map[any]bool            // same, with all that is in them, by what the base has them as
 	plan
 	said []said
 }
@@ -60,11 +63,12 @@ type said struct {
 
 // node is an inode of the parent, or one that is to be made of one of the fork's.
 type node struct {
-	ino  sqlvfs.Ino
-	from *version   // same, if ino is 0
-	host bool       // it is the host's, and gets its first row
-	pull *pulledDir // what it takes the place of, as the parent has let go of it; nil: nothing
-	in   *sqlvfs.Inode
+	ino   sqlvfs.Ino
+	from  *version   // same, if ino is 0
+	host  bool       // it is the host's, and gets its first row
+	pull  *pulledDir // what it takes the place of, as the parent has let go of it; nil: nothing
+	names uint32     // by which the host shows it, without an entry
+	in    *sqlvfs.Inode
 }
 
 // entry is a name in a directory of the parent, and what the three trees have there.
@@ -76,6 +80,7 @@ type entry struct {
 	base, ours, theirs *version
 	fork               *version   // the directory in theirs
 	pull               *pulledDir // the directory that the parent has let go of there
+	through            *node      // ours, if the host's name leads to it, and no entry
 	released           bool       // what the base has, the parent has let go of; known with states
 }
 
@@ -87,6 +92,7 @@ type plan struct {
 	moved   map[sqlvfs.Ino]bool
 	hides   []*entry // the host's is not to show
 	shows   []*entry // the host's is to show
+	loses   []*node  // which a name of the host's does not lead to any more
 	links   []link
 	left    []string // paths in conflict
 }
@@ -107,6 +113,7 @@ type link struct {
 func (m *merger) decide() error {
 	m.made, m.pairs, m.moved = map[sqlvfs.Ino]*node{}, map[sqlvfs.Ino]sqlvfs.Ino{}, map[sqlvfs.Ino]bool{}
 	m.spaces, m.conflicted = map[string]bool{}, map[any]bool{}
+	m.hosts, m.asIs = map[*sqlvfs.Moment]*hostLinks{}, map[sqlvfs.Ino][]*entry{}
 	m.compared, m.walked = map[[2]versionKey]bool{}, map[sqlvfs.Ino]bool{}
 	var tops [3]*version
 	for i, of := range []*sqlvfs.Moment{m.base, m.ours, m.theirs} {
@@ -139,7 +146,10 @@ func (m *merger) decide() error {
 		return err
 	}
 	m.removeFiles()
-	return m.resolveFiles()
+	if err := m.resolveFiles(); err != nil {
+		return err
+	}
+	return m.resolveLinks()
 }
 
 // walk decides about what is in a directory.
@@ -221,6 +231,9 @@ func (m *merger) pair(base, ours *version) {
 
 // mergeEntry is the three-way merge of one name.
 func (m *merger) mergeEntry(e *entry) error {
+	if err := m.throughHost(e); err != nil {
+		return err
+	}
 	m.pair(e.base, e.ours)
 	if e.theirs.rowDir() && e.ours != nil && e.ours.place == e.theirs.place && (e.ours.rowDir() || e.ours.ofHost()) {
 		return m.mergeDirs(e)
@@ -229,6 +242,9 @@ func (m *merger) mergeEntry(e *entry) error {
 	if err != nil || unchanged && !m.pending[e.at] {
 		if err == nil {
 			m.touched(e)
+		}
+		if t := e.theirs; e.base.ofHost() && e.ours.ofHost() && t != nil && t.row != nil && !t.rowDir() {
+			m.asIs[t.row.Ino] = append(m.asIs[t.row.Ino], e)
 		}
 		return err
 	}
@@ -480,11 +496,19 @@ func (m *merger) takeTheirs(e *entry) error {
 	return nil
 }
 
-// drop has a name lead to nothing, or to what the host has.
-func (m *merger) drop(e *entry) {
-	if e.ours != nil && e.ours.row != nil {
+// unlink has a name lead to nothing of the parent's.
+func (m *merger) unlink(e *entry) {
+	switch {
+	case e.through != nil:
+		m.loses = append(m.loses, e.through)
+	case e.ours != nil && e.ours.row != nil:
 		m.unlinks = append(m.unlinks, e)
 	}
+}
+
+// drop has a name lead to nothing, or to what the host has.
+func (m *merger) drop(e *entry) {
+	m.unlink(e)
 	if e.theirs != nil { // the host's
 		m.shows = append(m.shows, e)
 		m.said = append(m.said, said{at: e.at, change: "deleted"})
@@ -499,7 +523,9 @@ func (m *merger) drop(e *entry) {
 }
 
 // isNew tells whether the directory of a name is made by the merge: then what it hides was not there.
-func (e *entry) isNew() bool { return e.dir.from != nil && !e.dir.host && e.ours.ofHost() }
+func (e *entry) isNew() bool {
+	return e.dir.from != nil && !e.dir.host && (e.ours.ofHost() || e.through != nil)
+}
 
 // takeInto has the inode that the parent has at a name take over what the fork has there, where the fork has changed that and not replaced
 // it. It tells whether that is so; else the name is to lead to another inode.
@@ -550,9 +576,7 @@ func (m *merger) takeMarked(e *entry, d classify.Decision) bool {
 // replace has a name lead to another file than the one that the parent has there.
 func (m *merger) replace(e *entry) {
 	m.added = append(m.added, e)
-	if e.ours != nil && e.ours.row != nil {
-		m.unlinks = append(m.unlinks, e)
-	}
+	m.unlink(e)
 }
 
 // say tells of a path that leads to what the fork has there.

@@ -306,29 +306,18 @@ func (m *merger) removeFiles() {
 // known returns the parent's inode that a file of the fork's is, if it has not changed it, or neither side has.
 func (m *merger) known(e *entry) (*node, error) {
 	t := e.theirs
-	ino := t.row.Ino
-	if ino > m.top {
-		ino = m.pairs[ino]
-	}
-	if ino == 0 || m.isKept(e) { // here it is another one, and is not to become a name of that
-		return nil, nil
-	}
-	ours, err := m.version(m.ours, ino)
-	if err != nil || ours == nil || ours.row.Attr.Nlink == 0 || (ours.row.Attr.Mode^t.row.Attr.Mode)&unix.S_IFMT != 0 {
+	ours, base, err := m.counterparts(t)
+	// Where the base has it at the name, and the parent another one, that is not to become a name of it.
+	if err != nil || ours == nil || m.isKept(e) || ours.row.Attr.Nlink == 0 || (ours.row.Attr.Mode^t.row.Attr.Mode)&unix.S_IFMT != 0 {
 		return nil, err
 	}
-	is := &node{ino: ino}
+	is := &node{ino: ours.row.Ino}
 	if same, err := m.same(ours, t); err != nil || same {
 		m.made[t.row.Ino] = is
 		return is, err
 	}
-	was := t.row.Ino
-	if !m.again && was > m.top {
+	if base == nil {
 		return nil, nil
-	}
-	base, err := m.version(m.base, was)
-	if err != nil || base == nil {
-		return nil, err
 	}
 	if kept, err := m.same(base, ours); err != nil || !kept || !t.row.Attr.IsRegular() {
 		return nil, err
@@ -336,4 +325,31 @@ func (m *merger) known(e *entry) (*node, error) {
 	m.made[t.row.Ino] = is
 	m.takes = append(m.takes, take{is, t, true, true, true, true, true})
 	return is, nil
+}
+
+// counterparts returns what the parent and the base have a file of the fork's as; nil: they do not have it, as far as is known.
+func (m *merger) counterparts(t *version) (ours, base *version, err error) {
+	ino := t.row.Ino
+	if m.again || ino <= m.top {
+		if base, err = m.version(m.base, ino); err != nil {
+			return nil, nil, err
+		}
+	}
+	if ino > m.top {
+		ino = m.pairs[ino]
+	}
+	if o := t.row.Origin; ino == 0 && o != nil {
+		list, err := m.linksOf(m.ours)
+		if err != nil {
+			return nil, nil, err
+		}
+		at := place{o.Base, o.Path}
+		if base == nil {
+			base = &version{m: m.base, place: at}
+		}
+		ours, err = m.shownAs(m.ours, list.rows[sqlvfs.HostFileOf(o.Base, &o.Fingerprint)].Ino, at)
+		return ours, base, err
+	}
+	ours, err = m.version(m.ours, ino)
+	return ours, base, err
 }

@@ -333,7 +333,7 @@ func (m *merger) states(e *entry) (base, ours, theirs classify.State, err error)
 			}
 		default: // of what the host has there, if anything, nothing is known but what rows say that come from there
 			for _, o := range []*version{e.ours, e.theirs, e.base} {
-				if o.origin() != t.place {
+				if o.origin() != t.place && (o != e.ours || e.through == nil) {
 					continue
 				}
 				if s.Kind, s.Mode = kindOf(o.row.Attr.Mode), unknownMode; o.row.Origin.Mode != 0 {

@@ -40,6 +40,19 @@ func (g *guest) attr(rel string) sqlvfs.Attr {
 	return e.Attr
 }
 
+// areOne makes sure that some paths are all names of one file.
+func (g *guest) areOne(t *testing.T, paths ...string) {
+	first, err := g.find(paths[0])
+	g.must(err)
+	for _, at := range paths {
+		e, err := g.find(at)
+		g.must(err)
+		if e.Ino != first.Ino || int(e.Attr.Nlink) != len(paths) {
+			t.Errorf("%s is %d with %d names, and %s %d; it should have %d", at, e.Ino, e.Attr.Nlink, paths[0], first.Ino, len(paths))
+		}
+	}
+}
+
 // merging is a case of what a fork and its parent do, and what comes of it.
 type merging struct {
 	host, before, here, fork func(g *guest) // host: on the host, as if it were a guest's
@@ -279,6 +292,58 @@ var mergings = map[string]merging{
 		here:   func(g *guest) { g.chmod("a", 0o755) },
 		fork:   func(g *guest) { g.rename("a", "bak"); g.write("a", "2") },
 		want:   map[string]string{"a": "executable 2", "bak": "file 1"},
+	},
+	"a file of the host's with several names that is changed": {
+		host:  func(g *guest) { g.mkdir("d"); g.write("a", "1"); g.link("a", "b"); g.link("a", "d/c") },
+		fork:  func(g *guest) { g.patch("a", "2", 1) },
+		want:  map[string]string{"a": "file 12", "b": "file 12", "d/c": "file 12"},
+		check: func(t *testing.T, g *guest) { g.areOne(t, "a", "b", "d/c") },
+	},
+	"a file of the host's with several names that is changed, and has a row here": {
+		host:  func(g *guest) { g.mkdir("d"); g.write("a", "1"); g.link("a", "b"); g.link("a", "d/c") },
+		here:  func(g *guest) { g.chmod("b", 0o600); g.chmod("b", 0o644) },
+		fork:  func(g *guest) { g.patch("a", "2", 1) },
+		want:  map[string]string{"a": "file 12", "b": "file 12", "d/c": "file 12"},
+		check: func(t *testing.T, g *guest) { g.areOne(t, "a", "b", "d/c") },
+	},
+	"a file of the host's with several names that is changed in both": {
+		host:      func(g *guest) { g.mkdir("d"); g.write("a", "1"); g.link("a", "b"); g.link("a", "d/c") },
+		here:      func(g *guest) { g.patch("b", "3", 1) },
+		fork:      func(g *guest) { g.patch("a", "2", 1) },
+		conflicts: []string{"a"},
+		check:     func(t *testing.T, g *guest) { g.areOne(t, "a", "b", "d/c") },
+	},
+	"a file of the host's that loses a name": {
+		host:  func(g *guest) { g.mkdir("d"); g.write("a", "1"); g.link("a", "b"); g.link("a", "d/c") },
+		fork:  func(g *guest) { g.remove("b") },
+		want:  map[string]string{"b": ""},
+		check: func(t *testing.T, g *guest) { g.areOne(t, "a", "d/c") },
+	},
+	"a file of the host's that loses a name in each": {
+		host:  func(g *guest) { g.mkdir("d"); g.write("a", "1"); g.link("a", "b"); g.link("a", "d/c") },
+		here:  func(g *guest) { g.remove("a") },
+		fork:  func(g *guest) { g.remove("b") },
+		want:  map[string]string{"b": ""},
+		check: func(t *testing.T, g *guest) { g.areOne(t, "d/c") },
+	},
+	"a file of the host's of which a name is moved": {
+		host:  func(g *guest) { g.mkdir("d"); g.write("a", "1"); g.link("a", "b"); g.link("a", "d/c") },
+		here:  func(g *guest) { g.chmod("d/c", 0o600); g.chmod("d/c", 0o644) },
+		fork:  func(g *guest) { g.rename("b", "z") },
+		want:  map[string]string{"b": "", "z": "file 1"},
+		check: func(t *testing.T, g *guest) { g.areOne(t, "a", "d/c", "z") },
+	},
+	"a file of the host's of which a name is replaced": {
+		host:  func(g *guest) { g.mkdir("d"); g.write("a", "1"); g.link("a", "b"); g.link("a", "d/c") },
+		fork:  func(g *guest) { g.write("n", "2"); g.rename("n", "b") },
+		want:  map[string]string{"b": "file 2"},
+		check: func(t *testing.T, g *guest) { g.areOne(t, "a", "d/c") },
+	},
+	"a file of the host's that gets another name": {
+		host:  func(g *guest) { g.write("a", "1") },
+		fork:  func(g *guest) { g.link("a", "b") },
+		want:  map[string]string{"b": "file 1"},
+		check: func(t *testing.T, g *guest) { g.areOne(t, "a", "b") },
 	},
 	"a git directory that one has changed": {
 		before: func(g *guest) { g.mkdir(".git"); g.write(".git/HEAD", "1"); g.write(".git/index", "1") },

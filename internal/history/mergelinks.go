@@ -1,0 +1,156 @@
+package history
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// A file that has several names on the host has one row for all of them: entries lead to it by some, the host shows it by the others, and it
+// counts both (see sqlvfs/hostlinks.go). So a name of the host's may lead to a row, without an entry that says so. Which file of the host's
+// is at a place, the fork knows of the places where it has changed something.
+
+// hostLinks are the rows of one of the three trees that stand for files of the host.
+type hostLinks struct {
+	rows map[sqlvfs.HostFile]sqlvfs.HostRow
+	at   map[place]sqlvfs.HostFile // where they have been copied up
+}
+
+// linksOf returns those of a tree, and looks for them once.
+func (m *merger) linksOf(of *sqlvfs.Moment) (*hostLinks, error) {
+	if l := m.hosts[of]; l != nil {
+		return l, nil
+	}
+	rows, err := of.HostRows()
+	if err != nil {
+		return nil, err
+	}
+	l := &hostLinks{rows, map[place]sqlvfs.HostFile{}}
+	for f, r := range rows {
+		l.at[place{f.Base, r.Path}] = f
+	}
+	m.hosts[of] = l
+	return l, nil
+}
+
+// hostFile returns which file of the host's the fork has found at a name; not ok: it does not say.
+func (m *merger) hostFile(e *entry) (f sqlvfs.HostFile, ok bool, err error) {
+	at := e.ours.place
+	if e.theirs.origin() == at {
+		return sqlvfs.HostFileOf(at.base, &e.theirs.row.Origin.Fingerprint), true, nil
+	}
+	theirs, err := m.linksOf(m.theirs)
+	if err != nil {
+		return f, false, err
+	}
+	if f, ok = theirs.at[at]; ok {
+		return f, true, nil
+	}
+	was, err := m.agreedAt(at, m.theirs)
+	if was == nil || was.Mode&unix.S_IFMT == unix.S_IFDIR || err != nil {
+		return f, false, err
+	}
+	return sqlvfs.HostFileOf(at.base, &was.Fingerprint), true, nil
+}
+
+// throughHost has a name of the host's be the row that it leads to in the parent, and in the base.
+func (m *merger) throughHost(e *entry) error {
+	if !e.ours.ofHost() || e.theirs.rowDir() || e.theirs.ofHost() {
+		return nil
+	}
+	f, ok, err := m.hostFile(e)
+	if !ok || err != nil {
+		return err
+	}
+	ours, err := m.linksOf(m.ours)
+	if err != nil {
+		return err
+	}
+	r, ok := ours.rows[f]
+	if !ok {
+		return m.losesName(e, f)
+	}
+	at := e.ours.place
+	e.through = &node{ino: r.Ino}
+	if e.ours, err = m.shownAs(m.ours, r.Ino, at); err != nil || !e.base.ofHost() || e.base.place != at {
+		return err
+	}
+	base, err := m.linksOf(m.base)
+	if err != nil {
+		return err
+	}
+	if r, ok := base.rows[f]; ok {
+		e.base, err = m.shownAs(m.base, r.Ino, at)
+	}
+	return err
+}
+
+// shownAs returns a row as a name of the host's leads to it.
+func (m *merger) shownAs(of *sqlvfs.Moment, ino sqlvfs.Ino, at place) (*version, error) {
+	t, err := m.version(of, ino)
+	if t != nil && t.place != (place{}) {
+		t.place = at
+	}
+	return t, err
+}
+
+// losesName notes that the fork has taken a name of the host's away from a file that has others, and is to have a row here that says how
+// many.
+func (m *merger) losesName(e *entry, f sqlvfs.HostFile) error {
+	theirs, err := m.linksOf(m.theirs)
+	if err != nil {
+		return err
+	}
+	if r, ok := theirs.rows[f]; ok && (e.theirs == nil || e.theirs.row.Ino != r.Ino) {
+		m.counted = append(m.counted, r.Ino)
+	}
+	return nil
+}
+
+// hostNames returns by how many names the host alone shows what is made of a file of the fork's.
+func (m *merger) hostNames(from *version) (uint32, error) {
+	o := from.row.Origin
+	if o == nil || from.row.Attr.IsDir() {
+		return 0, nil
+	}
+	f := sqlvfs.HostFileOf(o.Base, &o.Fingerprint)
+	ours, err := m.linksOf(m.ours)
+	if err != nil {
+		return 0, err
+	}
+	theirs, err := m.linksOf(m.theirs)
+	if err != nil {
+		return 0, err
+	}
+	r := theirs.rows[f]
+	if _, has := ours.rows[f]; has || r.Ino != from.row.Ino || r.Links <= r.Names {
+		return 0, nil // these lead to that
+	}
+	return r.Links - r.Names, nil
+}
+
+// resolveLinks makes the rows that count names, and has what the fork has not changed of a file be a name of it where other names are.
+func (m *merger) resolveLinks() error {
+	for _, ino := range m.counted {
+		if m.made[ino] != nil {
+			continue
+		}
+		t, err := m.version(m.theirs, ino)
+		if err != nil {
+			return err
+		}
+		if t != nil {
+			m.make(t)
+		}
+	}
+	for _, n := range m.makes {
+		for _, e := range m.asIs[n.from.row.Ino] {
+			m.links = append(m.links, link{e, n})
+		}
+		var err error
+		if n.names, err = m.hostNames(n.from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
