@@ -28,7 +28,7 @@ type Settings struct {
 	Path Entry
 	// Systemd is "true" where sessions in the background are units of systemd. Only the user's file has it.
 	Systemd Entry
-	// Commands is "false" where sessions do not learn which commands they run. Only the user's file has it.
+	// Commands is "true" where sessions learn which commands they run. Only the user's file has it.
 	Commands Entry
 	// Notify is "true" or "false", or the command that notifies the user. Only the user's file has it.
 	Notify Entry

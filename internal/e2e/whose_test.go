@@ -55,7 +55,7 @@ func TestWhose(t *testing.T) {
 	}
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	all := fmt.Sprintf("touch f/.here; for id in $(seq %d); do sh worker $id %d & done; wait; sleep 1", processes, files)
-	out, err := exec.Command("art", "-q", "-i=false", "-m", ws, "-d", db, "--", "sh", "-c", all).CombinedOutput()
+	out, err := exec.Command("art", "--commands", "-q", "-i=false", "-m", ws, "-d", db, "--", "sh", "-c", all).CombinedOutput()
 	if err != nil || len(out) > 0 {
 		t.Fatalf("%v\n%s", err, out)
 	}

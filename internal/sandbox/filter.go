@@ -26,7 +26,7 @@ func (p *prepared) filterCalls(o *request, settings *config.Settings) ([]byte, e
 		// A trace shows what is refused, and its process of bubblewrap's is not to be without a filter. Sandboxes within
 		// may listen themselves, of which the kernel allows one (has_duplicate_listener in kernel/seccomp.c).
 		if o.Trace == nil && !slices.Contains(s.Allowed, "namespaces") {
-			s.Commands = o.Database != "" && settings.Commands.Value != "false"
+			s.Commands = o.Database != "" && settings.Commands.Value == "true"
 			s.Notified = s.Commands || !o.Quiet || p.notify != "false" || o.Events != ""
 		}
 		if s.Notified {

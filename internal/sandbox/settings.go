@@ -143,8 +143,11 @@ func (o *request) over(s *config.Settings) error {
 	case s.Systemd.Value == "":
 		s.Systemd = config.Entry{Value: "false", Origin: config.Default}
 	}
-	if s.Commands.Value == "" {
-		s.Commands = config.Entry{Value: "true", Origin: config.Default}
+	switch {
+	case o.Commands != "":
+		s.Commands = config.Entry{Value: o.Commands, Origin: "--commands"}
+	case s.Commands.Value == "":
+		s.Commands = config.Entry{Value: "false", Origin: config.Default}
 	}
 	if o.Time != 0 {
 		if o.Time < time.Second || o.Time%time.Second != 0 {

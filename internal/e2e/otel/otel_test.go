@@ -85,7 +85,7 @@ func TestSpansOfCommands(t *testing.T) {
 	if err := os.Mkdir(workspace, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	session := exec.Command("sh", "-c", `"$ART_TEST_BIN/art" run -q -d "$0/db" -m "$0/workspace" --events 3 -- sh -c 'echo made >file; uname -s; ls /nonexistent' 3>&1 >/dev/null | "$0/otel"`, dir)
+	session := exec.Command("sh", "-c", `"$ART_TEST_BIN/art" run --commands -q -d "$0/db" -m "$0/workspace" --events 3 -- sh -c 'echo made >file; uname -s; ls /nonexistent' 3>&1 >/dev/null | "$0/otel"`, dir)
 	session.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+address, "XDG_STATE_HOME="+dir, "XDG_RUNTIME_DIR="+dir)
 	if out, err := session.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
