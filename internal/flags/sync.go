@@ -290,8 +290,8 @@ EXAMPLES
   A command is a program from its execve(2) on; what it does in processes that run no
   other program is its own. Paths are where things are now, or were last. SESSION is a
   number as the headings have it. A session keeps those of its commands that have
-  changed something, and the last 10000 others. They are learnt in sessions with --commands, or
-  with "commands": true in your settings.
+  changed something, and the last 10000 others. They are learnt in sessions with
+  --commands, or with "commands": true in your settings.
 `,
 			Flags: []Flag{workspace, database, agent,
 				{Name: "command", Arg: "PATTERN", Says: "only the commands that match it",
