@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,4 +196,65 @@ func (s *story) mergeAndCompare(rt *rapid.T, b, fork bench) {
 	if again != "" || len(conflicts(againTold)) > len(named) {
 		say("a second merge says %s%s", again, againTold)
 	}
+}
+
+// TestMergeIsTheFork makes random edits in a fork alone, and merges: the parent then is what the fork is, with the same names of each file.
+func TestMergeIsTheFork(t *testing.T) {
+	checks(t, 0.2, func(rt *rapid.T) {
+		dir, err := fastDir()
+		must(t, err)
+		defer os.RemoveAll(dir)
+		b := bench{t, filepath.Join(dir, "ws"), filepath.Join(dir, "ws.db")}
+		must(t, os.Mkdir(b.ws, 0o755))
+		s := newStory(true)
+		for range rapid.IntRange(0, 6).Draw(rt, "on the host") {
+			s.edit(rt, hostEditor{b}, "host")
+		}
+		edit := func(of bench, how string, most int) {
+			n := rapid.IntRange(0, most).Draw(rt, how)
+			of.guest(func(g *guest) {
+				for range n {
+					s.edit(rt, guestEditor{g}, "guest")
+				}
+			})
+		}
+		edit(b, "before", 4)
+		fork := b.fork()
+		s.log.WriteString("fork\n")
+		for range 2 {
+			edit(fork, "in the fork", 6)
+			out, told, err := b.merge(fork)
+			if err != nil {
+				rt.Fatalf("merge: %v\n%s%s%s", err, &s.log, out, told)
+			}
+			s.log.WriteString("merge\n" + out)
+			want, is := fork.linked(), b.linked()
+			if !maps.Equal(want, is) {
+				rt.Fatalf("the fork is\n%v\nand the parent\n%v\n%s", want, is, &s.log)
+			}
+			if found, err := fsck.Check(b.db); err != nil || len(found) > 0 {
+				rt.Fatalf("it is damaged: %v %v\n%s", found, err, &s.log)
+			}
+		}
+	})
+}
+
+// linked is portrait, with the least name and the number of names of each file.
+func (b bench) linked() map[string]string {
+	b.t.Helper()
+	all, numbers := b.look()
+	least := map[sqlvfs.Ino]string{}
+	for _, at := range slices.Sorted(maps.Keys(all)) {
+		if least[numbers[at]] == "" {
+			least[numbers[at]] = at
+		}
+	}
+	b.guest(func(g *guest) {
+		for at, is := range all {
+			if a := g.attr(at); !a.IsDir() {
+				all[at] = fmt.Sprintf("%s (%s, %d)", is, least[numbers[at]], a.Nlink)
+			}
+		}
+	})
+	return all
 }
