@@ -67,7 +67,7 @@ test-agents: ## Install six real agents below .build/agents, and run each in art
 	internal/e2e/agents/install '$(AGENTS)'
 	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin ART_TEST_AGENTS='$(AGENTS)' ART_TEST_AGENTS_RUNS=$(AGENTS_RUNS) go test -count 1 -v -timeout 60m ./internal/e2e/agents
 
-test-clients: ## Run twelve network programs, from curl to Chromium, in sessions that may reach one name (as root)
+test-clients: ## Run twelve network programs, from curl to Chromium, in sessions that may reach one name, and look at a page (as root)
 	internal/packaging/deps clients
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
 	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin ART_TEST_CLIENTS=1 go test -count 1 -v $(if $(BENCH),-run '^$$' -bench '$(BENCH)' -benchtime 5x) ./internal/e2e/clients
