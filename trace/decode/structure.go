@@ -51,7 +51,6 @@ func asUint32(p *printer, b []byte) { p.udec(uint64(u32(b, 0))) }
 func asInt64(p *printer, b []byte)  { p.dec(int64(u64(b, 0))) }
 func asUint64(p *printer, b []byte) { p.udec(u64(b, 0)) }
 func asID(p *printer, b []byte)     { p.idElement(b) }
-func asFd(p *printer, b []byte)     { p.fdElement(b) }
 func asUint16(p *printer, b []byte) { p.udec(uint64(order.Uint16(b))) }
 
 func asHex32(p *printer, b []byte) { p.hex(uint64(u32(b, 0))) }
