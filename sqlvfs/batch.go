@@ -2,7 +2,6 @@ package sqlvfs
 
 import (
 	"maps"
-	"slices"
 	"time"
 )
 
@@ -28,7 +27,8 @@ type batch struct {
 	merges     bool                 // it takes over what a fork has:
 	fills      []fill               // content that is taken from there
 	checkpoint *newCheckpoint       // to be made of what the batch leaves; nil: none
-	noted      []*noted             // what processes have done
+	noted      []*noted             // what processes have done. It waits for what is
+	late       bool                 // until it is taken: what processes have done may come with the next one; then: it does
 	session    int64                // that has these:
 	processes  map[int64]*Process   // that were added; nil: none
 	ends       map[int64]end        // of others; nil: none
@@ -89,8 +89,7 @@ func newBatch(seq uint64) *batch {
 }
 
 func (b *batch) empty() bool {
-	return !b.changes() && len(b.workspaces) == 0 && b.holds == nil && b.journal == nil && len(b.places)+len(b.releases) == 0 && b.checkpoint == nil &&
-		len(b.processes)+len(b.ends) == 0
+	return !b.changes() && len(b.workspaces) == 0 && b.holds == nil && b.journal == nil && len(b.places)+len(b.releases) == 0 && b.checkpoint == nil
 }
 
 // changes tells whether anything of the tree is changed.
@@ -98,7 +97,7 @@ func (b *batch) changes() bool { return len(b.inodes)+len(b.baselines)+len(b.pul
 
 // size is the number of rows that the batch may write, for deciding when to commit.
 func (b *batch) size() int {
-	return len(b.inodes) + len(b.dentries) + len(b.whiteouts) + len(b.xattrs) + len(b.chunks) + len(b.baselines) + len(b.noted)
+	return len(b.inodes) + len(b.dentries) + len(b.whiteouts) + len(b.xattrs) + len(b.chunks) + len(b.baselines)
 }
 
 // touch notes that the next transaction is about this inode, and keeps it in memory until then.
@@ -133,10 +132,8 @@ func (tx *Tx) begin() {
 func (tx *Tx) take() *batch {
 	b := tx.gather
 	tx.gather, tx.inflight = newBatch(b.seq+1), b
+	tx.takeLog(b)
 	tx.changed = tx.changed || b.changes()
-	tx.processes.take(b)
-	b.session = tx.session.id
-	b.noted = slices.DeleteFunc(b.noted, func(n *noted) bool { return n.in != nil && n.in.dead && n.in.tables == 0 })
 	b.rows = make([]inodeRow, 0, len(b.inodes))
 	for in, what := range b.inodes {
 		if in.dead && in.tables == 0 {

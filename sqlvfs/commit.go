@@ -34,7 +34,7 @@ func bindInode(q *sqlite3.Stmt, ino Ino, a *Attr) {
 // commit writes a batch in one transaction, which drops so many of the oldest checkpoints first. The batch was taken, so no lock is
 // needed. Rows go in the order of their keys, which is the order of the tree's pages.
 func (w *writer) commit(b *batch, drop int) (err error) {
-	if b.empty() {
+	if b.empty() && !b.logs() {
 		return nil
 	}
 	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
@@ -46,6 +46,7 @@ func (w *writer) commit(b *batch, drop int) (err error) {
 		case err != nil:
 			clear(w.bases) // the rows of those that were new are not there
 			clear(w.trees)
+			clear(w.there)
 			w.kept.forget()
 			w.moment = before
 		case w.newest.ID > before.newest.ID:
@@ -72,7 +73,7 @@ func (w *writer) commit(b *batch, drop int) (err error) {
 			return err
 		}
 	}
-	if b.changes() && w.due() {
+	if b.changes() && !b.late && w.due() {
 		return w.checkpointIfChanged(AtRest)
 	}
 	return nil

@@ -229,7 +229,7 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	if _, err := s.tx.meta.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, false); err != nil {
 		return err
 	}
-	s.writer = &writer{store: s, bases: map[string]int64{}, trees: map[Tree]int64{}, pageSize: int(s.pageSize), maintained: true, newLog: placed.madeLog()}
+	s.writer = &writer{store: s, bases: map[string]int64{}, trees: map[Tree]int64{}, there: map[string]bool{}, pageSize: int(s.pageSize), maintained: true, newLog: placed.madeLog()}
 	if err := s.noteOther(left, written); err != nil {
 		return err
 	}

@@ -130,7 +130,7 @@ func (l *processes) waiting() bool {
 func (l *processes) take(b *batch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.new)+len(l.ends) == 0 || !l.begun && !b.changes() {
+	if len(l.new)+len(l.ends) == 0 || !l.begun && !b.changes() && len(b.noted) == 0 {
 		return
 	}
 	b.processes, b.ends = over(b.processes, l.new), over(b.ends, l.ends)
@@ -269,9 +269,15 @@ func (w *writer) quieten(b *batch) error {
 
 // needTable makes a table of [database.WhenNeeded], if it is not there.
 func (w *writer) needTable(name string) error {
+	if w.there[name] {
+		return nil
+	}
 	there, err := database.Has(w.Conn, name)
 	if err == nil && !there {
 		err = w.Exec(database.WhenNeeded[name])
+	}
+	if err == nil {
+		w.there[name] = true
 	}
 	return err
 }

@@ -1,6 +1,9 @@
 package sqlvfs
 
-import "github.com/riverlytech/art/sqlvfs/internal/database"
+import (
+	"slices"
+	"time"
+)
 
 // What is what a process has done to an inode: one or several of these.
 type What uint8
@@ -16,11 +19,11 @@ const (
 	allKinds   = 1<<iota - 1
 )
 
-// noted is what processes have done to an inode since the last batch.
+// noted is what processes have done to an inode since the log was last written.
 type noted struct {
 	in    *Inode // nil: it was not in memory
 	ino   Ino    // 0: an object of the host that has no row
-	seq   uint64 // the batch
+	seq   uint64 // Tx.logged then
 	notes []note
 	room  [1]note // most have no more
 }
@@ -54,18 +57,24 @@ func (tx *Tx) ChangedAttributes(in *Inode) {
 
 // note notes what the step's process does to an inode. The step touches the inode, too.
 func (tx *Tx) note(in *Inode, what What) {
-	if tx.by == 0 {
-		return
+	if tx.by != 0 {
+		tx.noteAt(in, what, time.Now().UnixNano())
 	}
-	if what == Written {
-		what |= tx.mapped
+}
+
+// noteWritten is note of content that was written at a moment, for who writes often.
+func (tx *Tx) noteWritten(in *Inode, at Timespec) {
+	if tx.by != 0 {
+		tx.noteAt(in, Written|tx.mapped, nanoseconds(at))
 	}
-	now := tx.nanoseconds()
+}
+
+func (tx *Tx) noteAt(in *Inode, what What, now int64) {
 	n := tx.notesOf(in)
 	for i := range n.notes {
 		if o := &n.notes[i]; o.process == tx.by && o.what&Removed == 0 {
 			o.what |= what
-			o.last = now
+			o.last = max(o.last, now) // one clock ticks, the other does not
 			return
 		}
 	}
@@ -81,22 +90,23 @@ func (tx *Tx) noteNamed(in *Inode, dir *Inode, name string) {
 	if tx.by == 0 {
 		return
 	}
-	now := tx.nanoseconds()
+	now := time.Now().UnixNano()
 	n := tx.notesOf(in)
 	for i := range n.notes {
 		if o := &n.notes[i]; o.process == tx.by && (o.dir == dir.Ino && o.name == name || o.dir == 0) {
-			o.dir, o.name, o.what, o.last = dir.Ino, name, o.what|Named, now
+			o.dir, o.name, o.what, o.last = dir.Ino, name, o.what|Named, max(o.last, now)
 			return
 		}
 	}
 	n.notes = append(n.notes, note{tx.by, dir.Ino, name, Named, now, now})
 }
 
-// noteRemoved notes that an inode has lost a name. One that it got in the same batch was none: nobody has seen it there.
+// noteRemoved notes that an inode has lost a name. One that it has got
+// since the log was last written was none.
 func (tx *Tx) noteRemoved(ino Ino, dir *Inode, name string) {
 	tx.unlinked = nameKey{dir, name}
 	in := tx.live[ino]
-	if in != nil && in.noted != nil && in.noted.seq == tx.gather.seq {
+	if in != nil && in.noted != nil && in.noted.seq == tx.logged {
 		for i := range in.noted.notes {
 			if o := &in.noted.notes[i]; o.dir == dir.Ino && o.name == name && o.what&Removed == 0 {
 				o.dir, o.name = 0, ""
@@ -108,7 +118,7 @@ func (tx *Tx) noteRemoved(ino Ino, dir *Inode, name string) {
 	if tx.by == 0 {
 		return
 	}
-	now := tx.nanoseconds()
+	now := time.Now().UnixNano()
 	n := &noted{ino: ino}
 	if in != nil {
 		n = tx.notesOf(in)
@@ -118,10 +128,10 @@ func (tx *Tx) noteRemoved(ino Ino, dir *Inode, name string) {
 	n.notes = append(n.notes, note{tx.by, dir.Ino, name, Removed, now, now})
 }
 
-// notesOf returns what is noted of an inode in the batch that gathers.
+// notesOf returns what is noted of an inode since the log was last written.
 func (tx *Tx) notesOf(in *Inode) *noted {
-	if in.noted == nil || in.noted.seq != tx.gather.seq {
-		n := &noted{in: in, ino: in.Ino, seq: tx.gather.seq}
+	if in.noted == nil || in.noted.seq != tx.logged {
+		n := &noted{in: in, ino: in.Ino, seq: tx.logged}
 		n.notes = n.room[:0]
 		in.noted = n
 		tx.gather.noted = append(tx.gather.noted, n)
@@ -136,7 +146,25 @@ func (tx *Tx) copiedUp(in *Inode) {
 	}
 }
 
-func (tx *Tx) nanoseconds() int64 { return nanoseconds(Now()) }
+// takeLog moves what is known of processes into a batch that was taken. With late, that waits for the next one, but for no longer than
+// other changes do: who has all made durable again and again, as databases do, waits for the rows of its tree alone.
+func (tx *Tx) takeLog(b *batch) {
+	if b.late = b.late && !tx.closing && b.checkpoint == nil && (tx.lateFrom.IsZero() || time.Since(tx.lateFrom) < tx.linger); b.late {
+		if tx.lateFrom.IsZero() {
+			tx.lateFrom = time.Now()
+		}
+		b.noted, tx.gather.noted = nil, b.noted
+		return
+	}
+	tx.lateFrom = time.Time{}
+	tx.logged++
+	tx.processes.take(b)
+	b.session = tx.session.id
+	b.noted = slices.DeleteFunc(b.noted, func(n *noted) bool { return n.in != nil && n.in.dead && n.in.tables == 0 })
+}
+
+// logs tells whether a batch has something of processes.
+func (b *batch) logs() bool { return len(b.noted)+len(b.processes)+len(b.ends) > 0 }
 
 func nanoseconds(t Timespec) int64 { return t.Sec*1e9 + int64(t.Nsec) }
 
@@ -149,8 +177,10 @@ func (w *writer) putNotes(b *batch) error {
 	if len(b.noted) == 0 {
 		return nil
 	}
-	if err := w.needTable("art_change"); err != nil {
-		return err
+	for _, table := range []string{"art_process", "art_change"} {
+		if err := w.needTable(table); err != nil {
+			return err
+		}
 	}
 	known := map[int64]bool{}
 	for _, n := range b.noted {
@@ -186,9 +216,6 @@ func (w *writer) putNotes(b *batch) error {
 
 // hasProcess tells whether a process is in the log.
 func (w *writer) hasProcess(id int64) (bool, error) {
-	if there, err := database.Has(w.Conn, "art_process"); err != nil || !there {
-		return false, err
-	}
 	n, err := queryNumber(w.conn, "SELECT count(*) FROM main.art_process WHERE id=?", id)
 	return n > 0, err
 }

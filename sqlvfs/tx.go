@@ -40,10 +40,12 @@ type Tx struct {
 	ceiling   int   // of that, after what the disk has refused
 	dropped   int64 // checkpoints that were dropped for want of room
 
-	by       int64   // whose changes the step makes; 0: nobody's. See By
-	mapped   What    // with it, ByMapping or 0
-	made     *Inode  // the last that the step has made; nil: none
-	unlinked nameKey // the last name that it has removed
+	by       int64     // whose changes the step makes; 0: nobody's. See By
+	mapped   What      // with it, ByMapping or 0
+	made     *Inode    // the last that the step has made; nil: none
+	unlinked nameKey   // the last name that it has removed
+	logged   uint64    // how often the log of processes was taken into a batch
+	lateFrom time.Time // since when it has been put off; zero: it has not
 
 	released map[Ino]bool // see Release
 

@@ -44,7 +44,7 @@ func (m *Moment) Processes(session int64) (list []Process, err error) {
 		}
 		where, args := "(?=0 OR session=?)", []any{session, session}
 		if l.layer > 0 {
-			where += " AND (started, started_nsec)<(SELECT made, made_nsec FROM " + l.schema + ".art_checkpoint WHERE id=?)"
+			where += " AND (started, started_nsec)<=(SELECT made, made_nsec FROM " + l.schema + ".art_checkpoint WHERE id=?)"
 			args = append(args, l.until)
 		}
 		of, err := m.processes(l, &budget, where, args...)

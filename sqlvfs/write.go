@@ -48,7 +48,7 @@ func (tx *Tx) WriteAt(in *Inode, p []byte, off int64, now Timespec) error {
 	in.Change(now)
 	tx.detachOrigin(in)
 	tx.touch(in, dirtyRow)
-	tx.note(in, Written)
+	tx.noteWritten(in, now)
 	return nil
 }
 
@@ -94,7 +94,7 @@ func (tx *Tx) Truncate(in *Inode, size int64, now Timespec) error {
 	in.Attr.Mtime = now
 	in.Change(now)
 	tx.touch(in, dirtyRow)
-	tx.note(in, Written)
+	tx.noteWritten(in, now)
 	return nil
 }
 

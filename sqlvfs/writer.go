@@ -93,6 +93,7 @@ func (s *Store) Sync() error {
 		default:
 			// Here and now: to wake the writer's goroutine, and to be woken by it, takes about as long as
 			// a small transaction does.
+			tx.gather.late = true
 			if _, ok := s.commitPending(); !ok {
 				tx.kickLater()
 			}
@@ -182,7 +183,7 @@ func (s *Store) nextCommit() time.Duration {
 	switch {
 	case b.sync || s.tx.closing || s.tx.enough():
 		return 0
-	case b.empty() && s.processes.waiting():
+	case b.empty() && (len(b.noted) > 0 || s.processes.waiting()):
 		return max(0, s.linger-time.Since(s.writer.latest))
 	case b.empty() && time.Since(s.writer.latest) < s.linger:
 		// Whoever writes goes on to: to wake this goroutine for each batch takes as long as to gather a small one.
@@ -293,7 +294,7 @@ func (s *Store) maintain() {
 
 // apply does to the database what a batch asks for.
 func (w *writer) apply(b *batch) error {
-	if b.empty() && !b.sync {
+	if b.empty() && !b.sync && !b.logs() {
 		return nil
 	}
 	if err := w.connect(); err != nil {
@@ -398,6 +399,7 @@ type writer struct {
 	pageSize      int               // of the database, in bytes
 	latest        time.Time         // when something was committed. GUARDED_BY(Store.mu)
 	maintained    bool              // nothing was since the last maintenance, or ever. GUARDED_BY(Store.mu)
+	there         map[string]bool   // tables of the log of processes; what is not there may be in the database
 	quiet         quiet             // processes
 	logThinned    time.Time         // when thinLog was last at work
 	functions     bool              // the connection has those of conditions

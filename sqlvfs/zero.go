@@ -47,7 +47,7 @@ func (tx *Tx) Zero(in *Inode, off, length int64, keepSize bool, now Timespec) (n
 	in.Change(now)
 	tx.detachOrigin(in)
 	tx.touch(in, dirtyRow)
-	tx.note(in, Written)
+	tx.noteWritten(in, now)
 	return next, nil
 }
 
