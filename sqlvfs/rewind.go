@@ -56,24 +56,28 @@ var Undo Destination = func(c *conn, now *Checkpoint, all []Checkpoint) (back, e
 }
 
 // stayedSame tells whether a checkpoint is of the tree before a pull, and nothing has changed from then to the next checkpoint, or the
-// present, but for what that has let go of because the host has it: nobody would see that.
+// present, but for what that has let go of because the host has it: nobody would see that. What kind the next one is does not tell: a merge,
+// for one, writes between sessions, and needs no checkpoint of its own where the tree has only let go since the pull.
 func stayedSame(c *conn, all []Checkpoint, i int) (bool, error) {
-	switch {
-	case all[i].Kind == PullBeside: // the session lets go of a file when nobody uses that
-		n, err := queryNumber(c, qWrittenSince, all[i].ID, all[i].maxIno)
-		return n == 0, err
-	case all[i].Kind != BeforePull:
+	if all[i].Kind != BeforePull && all[i].Kind != PullBeside {
 		return false, nil
-	case i > 0:
-		return all[i-1].Kind == AtSession, nil
 	}
-	n, err := queryNumber(c, "SELECT EXISTS (SELECT 1 FROM art_session WHERE (started, started_nsec)>=(?,?))", all[i].Made)
+	next := Checkpoint{ID: math.MaxInt64, maxIno: MaxIno}
+	if i > 0 {
+		next = all[i-1]
+	}
+	n, err := queryNumber(c, qWrittenBetween, all[i].ID, all[i].maxIno, next.ID, next.maxIno)
 	return n == 0, err
 }
 
-// qWrittenSince asks whether there is a new inode since a checkpoint, or another than it was. Whatever programs change, they change one.
-const qWrittenSince = `SELECT EXISTS (SELECT 1 FROM main.fs_inode WHERE ino>?2 AND nlink>0)
-	OR EXISTS (SELECT 1 FROM art_old_inode h JOIN fs_inode i ON i.ino=h.ino WHERE h.checkpoint>=?1 AND i.nlink>0)`
+// qWrittenBetween asks whether an inode that has a name at a checkpoint is new since an earlier one, or was written since. Whatever programs
+// change, they change one. What it was at the later one is in the first row that history has from there on, or in the present.
+const qWrittenBetween = `WITH written (ino) AS (SELECT ino FROM main.fs_inode WHERE ino>?2 AND ino<=?4
+		UNION SELECT ino FROM art_old_inode WHERE checkpoint>=?1 AND checkpoint<?3
+		UNION SELECT ino FROM art_old_inode WHERE checkpoint>=?3 AND ino>?2 AND ino<=?4)
+	SELECT EXISTS (SELECT 1 FROM written w LEFT JOIN main.fs_inode i ON i.ino=w.ino
+		LEFT JOIN art_old_inode h ON h.ino=w.ino AND h.checkpoint=(SELECT min(x.checkpoint) FROM art_old_inode x WHERE x.ino=w.ino AND x.checkpoint>=?3)
+		WHERE CASE WHEN h.ino IS NULL THEN i.nlink ELSE h.nlink END>0)`
 
 // Redo leads to what was last gone back from, if the tree has not changed since, and so on each time. The error is [ErrNothingToRedo].
 var Redo Destination = func(c *conn, now *Checkpoint, _ []Checkpoint) (back, error) {
