@@ -8,7 +8,7 @@ import (
 
 // A store that shows the tree at a checkpoint reads it with the statements that read the present: in its connections, temporary views
 // have the names of the tables (database.Kept). What they show never changes, whatever is committed meanwhile, so the connections
-// need not read the same commit.
+// need not read the same commit. Only when the checkpoint is dropped is what it needs no longer there, so each step asks for that at its end.
 
 // layered are statements in the form that connections with views ask them in. SQLite copies what reads a view of several queries once for
 // each of these, unless that has a LIMIT, and reads a view as a whole that it cannot look a single row up in, as for a join.
@@ -41,14 +41,23 @@ func (tx *Tx) showAt(name string) error {
 // At is the checkpoint that the store shows; nil: the present.
 func (tx *Tx) At() *Checkpoint { return tx.at }
 
-// checkAt returns [syscall.ESTALE] when the checkpoint that is shown was dropped meanwhile, and with it what would be needed to show it.
+// checkAt returns [syscall.ESTALE] when the checkpoint that is shown was dropped, and with it what would be needed to show it. It is
+// called after what it is to vouch for was read, of however many commits: the checkpoint was there until now.
 func (tx *Tx) checkAt() error {
 	if tx.at == nil {
 		return nil
 	}
-	n, err := queryNumber(tx.meta, "SELECT count(*) FROM art_checkpoint WHERE id=?", tx.at.ID)
-	if err == nil && n == 0 {
-		err = syscall.ESTALE
+	version, err := database.PragmaInt(tx.meta.Conn, "data_version")
+	if err != nil || version == tx.shown {
+		return err
 	}
-	return err
+	n, err := queryNumber(tx.meta, "SELECT count(*) FROM art_checkpoint WHERE id=?", tx.at.ID)
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return syscall.ESTALE
+	}
+	tx.shown = version // what has come between the two is another version
+	return nil
 }

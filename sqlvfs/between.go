@@ -47,6 +47,9 @@ func openMoment(path, at string) (*Moment, error) {
 	if err = s.tx.meta.Exec("BEGIN"); err == nil {
 		_, err = m.Node(RootIno)
 	}
+	if err == nil {
+		err = s.tx.checkAt() // it may have been dropped since it was found
+	}
 	if err != nil {
 		s.Close()
 		return nil, err

@@ -21,10 +21,15 @@ func (s *Store) ReadAt(in *Inode, p []byte, off int64, base io.ReaderAt) (int, e
 	if err != nil {
 		return 0, err
 	}
+	return s.finishRead(in, &r, base)
+}
+
+// finishRead fetches what a read has noted. It is no part of a step.
+func (s *Store) finishRead(in *Inode, r *reading, base io.ReaderAt) (int, error) {
 	for _, run := range r.runs {
 		var err error
 		if run.src == fromDatabase && len(run.dst) >= LongRead && s.writer != nil {
-			err = s.readLong(in, run, &r)
+			err = s.readLong(in, run, r)
 		} else {
 			err = s.fetch(in.Ino, run, base, r.limit)
 		}
@@ -37,6 +42,11 @@ func (s *Store) ReadAt(in *Inode, p []byte, off int64, base io.ReaderAt) (int, e
 	}
 	for _, apply := range r.patches {
 		apply()
+	}
+	if s.tx.at != nil && len(r.runs) > 0 {
+		if err := s.View(func(*Tx) error { return nil }); err != nil { // rows of content were read after the step
+			return 0, err
+		}
 	}
 	return r.n, r.eof
 }

@@ -24,9 +24,6 @@ func (tx *Tx) refresh(in *Inode) error {
 			return err
 		}
 		if v != tx.version {
-			if err := tx.checkAt(); err != nil {
-				return err
-			}
 			tx.version = v
 			tx.epoch++
 		}

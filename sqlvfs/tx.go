@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"sync"
@@ -54,6 +55,7 @@ type Tx struct {
 
 	epoch   uint32    // read-only: counts changes made by the writer
 	version int64     // read-only: data_version at the last look
+	shown   int64     // read-only: data_version when the checkpoint that is shown was last known to be there; 0: never
 	looked  time.Time // read-only: when that was
 }
 
@@ -82,12 +84,14 @@ type fixed struct {
 }
 
 // View runs a step that adds nothing to the tree, and returns its error: [Tx.New], [Tx.Link] and [Tx.SetWhiteout] fail in
-// it. It may set attributes; what it sets is not waited for, and lost in a store that is read-only.
+// it. It may set attributes; what it sets is not waited for, and lost in a store that is read-only. The error is [syscall.ESTALE]
+// if the store shows a checkpoint that was dropped meanwhile.
 func (s *Store) View(step func(*Tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tx.newStep()
-	return step(&s.tx)
+	err := step(&s.tx)
+	return cmp.Or(s.tx.checkAt(), err)
 }
 
 // errViewing is what adding to the tree ends in where nothing has waited for room.
