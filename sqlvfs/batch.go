@@ -38,6 +38,7 @@ type batch struct {
 	passAt     int                  // beside the writer: bytes, when content was passed ahead of the rest
 	sync       bool                 // someone waits for this batch to be durable
 	rows       []inodeRow           // of inodes, made by take
+	committed  bool                 // it is in the database
 }
 
 // dirty is what is to be written of an inode itself.

@@ -3,6 +3,7 @@ package sqlvfs
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -23,25 +24,32 @@ type checkpointed struct {
 	err    error
 }
 
-// checkpoint sees to it that the log does not grow without end.
-func (w *writer) checkpoint() error {
+// checkpoint sees to it that the log does not grow without end. That it cannot be copied is no error of the transactions in it, which are
+// committed, and durable if they are to be. It is tried again, and Close tells what is wrong then.
+func (w *writer) checkpoint() {
 	h, log := w.store.tuning, w.logPages*w.pageSize
 	limit := w.logLimit()
-	if log < limit {
-		return nil
+	if log < limit || w.checkpointing != nil && len(w.checkpointing) == 0 && log < h.logMost {
+		return
 	}
-	if w.checkpointing != nil && len(w.checkpointing) == 0 && log < h.logMost {
-		return nil
-	}
-	if err := w.awaitCheckpoint(); err != nil {
-		return err
+	w.awaitCheckpoint()
+	if time.Since(w.uncopied) < h.retry || !w.copyFits(reserve) {
+		return
 	}
 	if left := (w.logPages - w.copied) * w.pageSize; left > limit/8 && limit == h.logLimit && log < h.logMost {
-		return w.beginCheckpoint()
+		if w.beginCheckpoint() != nil {
+			w.uncopied = time.Now()
+		}
+		return
 	}
-	p := copyLog(w.conn)
-	w.copied = max(w.copied, p.copied)
-	return p.err
+	w.noteCopied(copyLog(w.conn))
+}
+
+// noteCopied notes how a checkpoint went.
+func (w *writer) noteCopied(p checkpointed) {
+	if w.copied = max(w.copied, p.copied); p.err != nil {
+		w.uncopied = time.Now()
+	}
 }
 
 // beginCheckpoint begins a checkpoint beside the writer. None may be running.
@@ -74,17 +82,16 @@ func (w *writer) beginCheckpoint() error {
 }
 
 // awaitCheckpoint waits for the checkpoint that runs beside the writer, if one does.
-func (w *writer) awaitCheckpoint() error {
+func (w *writer) awaitCheckpoint() {
 	if w.checkpointing == nil {
-		return nil
+		return
 	}
 	p := <-w.checkpointing
 	w.checkpointing = nil
-	w.copied = max(w.copied, p.copied)
+	w.noteCopied(p)
 	if p.err != nil {
 		w.closeCheckpointer()
 	}
-	return p.err
 }
 
 // closeCheckpointer closes the connection for checkpoints. None may be running.

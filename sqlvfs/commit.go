@@ -40,10 +40,11 @@ func (w *writer) commit(b *batch, drop int) (err error) {
 	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	before := w.moment
+	before, dropped := w.moment, w.dropped
 	defer func() {
 		switch {
 		case err != nil:
+			w.dropped = dropped
 			clear(w.bases) // the rows of those that were new are not there
 			clear(w.trees)
 			clear(w.there)
@@ -55,7 +56,7 @@ func (w *writer) commit(b *batch, drop int) (err error) {
 	}()
 	defer database.End(w.Conn, &err)
 	defer func() { err = w.closeBlob(err) }()
-	w.wrote, w.dropped = true, 0
+	w.wrote = true
 	if drop > 0 {
 		if err := w.dropOldest(drop); err != nil {
 			return err

@@ -46,7 +46,10 @@ func (s *Store) Merge(step func(*Tx) error) error {
 			if err := s.writer.connect(); err != nil {
 				return err
 			}
-			return s.writer.attempt(b, 0)
+			if err := s.writer.attempt(b, 0); err != nil {
+				return err
+			}
+			return s.writer.afterCommit(b)
 		})
 	}
 	if err != nil {

@@ -67,7 +67,7 @@ func (h *history) end(err *error) {
 	}
 	database.End(h.w.Conn, err)
 	if *err == nil {
-		*err = h.w.checkpoint()
+		h.w.checkpoint()
 	} else {
 		clear(h.w.bases)
 		clear(h.w.trees)

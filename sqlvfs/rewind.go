@@ -190,7 +190,7 @@ func (s *Store) backAs(transact func() (Checkpoint, *Restored, error), follow fu
 		err = w.sync()
 	}
 	if err == nil {
-		err = w.checkpoint()
+		w.checkpoint()
 	}
 	s.mu.Lock()
 	switch {

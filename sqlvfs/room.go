@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // A full disk takes nothing more, and yet what is deleted must make room, and what had been accepted must not be lost as a whole
@@ -111,11 +113,33 @@ func (w *writer) makeRoom() bool {
 	w.awaitCheckpoint()
 	had := w.logPages
 	// If this fails for want of space too, only the host can make room.
-	if _, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE); err != nil || had == 0 {
+	if err := w.truncateLog(); err != nil || had == 0 {
 		return false
 	}
 	w.logPages, w.copied = 0, 0
 	return w.bound() == nil
+}
+
+// truncateLog copies the log into the database, and gives the space that it takes back to the disk.
+func (w *writer) truncateLog() error {
+	if !w.copyFits(0) {
+		return syscall.ENOSPC
+	}
+	_, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
+	return w.Cause(err)
+}
+
+// copyFits tells whether the database can take what is in the log, with so many bytes of the disk left: SQLite would fill it to the last
+// one before it fails.
+func (w *writer) copyFits(left int64) bool {
+	r := w.store.room(w.store.path)
+	pages, err := database.PragmaInt(w.Conn, "page_count")
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(w.store.path)
+	size := pages * int64(w.pageSize)
+	return err == nil && size <= r.limit && (size <= info.Size() || size-info.Size() <= r.free-left)
 }
 
 // withoutHistory commits a batch for which there is no room with all of history, at the cost of as many checkpoints as it needs, the oldest
@@ -194,14 +218,15 @@ func (w *writer) dropOldest(n int) error {
 	if w.newest, err = newestCheckpoint(w.conn); err != nil {
 		return err
 	}
-	w.dropped = int64(len(some))
+	dropped := int64(len(some))
 	if n > len(give) {
 		if changed && !w.found {
-			w.dropped++ // the one that was to be made
+			dropped++ // the one that was to be made
 		}
 		w.found = true
 	}
-	return putDropped(w.conn, w.store.tx.session.id, w.dropped)
+	w.dropped += dropped
+	return putDropped(w.conn, w.store.tx.session.id, dropped)
 }
 
 // retire has no checkpoint get the number again that the newest one had.

@@ -43,6 +43,13 @@ func (d *fullDisk) free() int64 {
 // openFull opens a store on a disk of a size, which tells how much is free if it is to.
 func openFull(t testing.TB, path string, size int64, tells bool, how Options) *Store {
 	t.Helper()
+	s, _ := openFullDisk(t, path, size, tells, how)
+	return s
+}
+
+// openFullDisk is openFull for who has the disk fail in other ways, too.
+func openFullDisk(t testing.TB, path string, size int64, tells bool, how Options) (*Store, *disk) {
+	t.Helper()
 	d, name := newDisk(t, honest)
 	full := &fullDisk{disk: d, dir: filepath.Dir(path), size: size}
 	d.grows = func(by int64) error {
@@ -62,7 +69,7 @@ func openFull(t testing.TB, path string, size int64, tells bool, how Options) *S
 	how.Create, how.Root = true, rootAttr
 	s, err := openStore(path, how, h)
 	must(t, err)
-	return s
+	return s, d
 }
 
 func random(size int) []byte {

@@ -254,19 +254,22 @@ func (s *Store) finishCommit(b *batch, apply func(*batch) error) error {
 	err := apply(b)
 	tx.inflight = nil
 	tx.learn(err)
-	if tx.failed = err; err != nil {
+	tx.dropped += w.dropped
+	w.dropped = 0
+	switch tx.failed = err; {
+	case err == nil && b.sync:
+		tx.durable = b.seq
+	case err != nil && b.committed:
+		tx.gather.sync = true // all that is left to do
+		tx.kickLater()
+	case err != nil:
 		tx.merge(b)
-	} else {
-		tx.dropped += w.dropped
-		w.dropped = 0
-		if b.sync {
-			tx.durable = b.seq
-		}
-		tx.release(b)
-		if w.latest = time.Now(); w.maintained && w.conn != nil {
-			w.maintained = false
-			tx.kickLater() // for the next maintenance
-		}
+		return err
+	}
+	tx.release(b)
+	if w.latest = time.Now(); w.maintained && w.conn != nil {
+		w.maintained = false
+		tx.kickLater() // for the next maintenance
 	}
 	return err
 }
@@ -292,7 +295,7 @@ func (s *Store) maintain() {
 	s.releaseWriter()
 }
 
-// apply does to the database what a batch asks for.
+// apply does to the database what a batch asks for. With an error, it may be committed, and is not durable.
 func (w *writer) apply(b *batch) error {
 	if b.empty() && !b.sync && !b.logs() {
 		return nil
@@ -307,22 +310,31 @@ func (w *writer) apply(b *batch) error {
 	if isFull(err) && !b.empty() {
 		err = w.withoutHistory(b, err)
 	}
+	if err == nil {
+		err = w.afterCommit(b)
+	}
 	return err
 }
 
-// attempt is apply, at the cost of some of the oldest checkpoints.
+// attempt commits a batch, at the cost of some of the oldest checkpoints.
 func (w *writer) attempt(b *batch, drop int) error {
 	err := w.bound()
 	if err == nil {
 		err = w.commit(b, drop)
 	}
-	if err == nil && b.sync {
-		err = w.sync()
-	}
-	if err == nil {
-		err = w.checkpoint()
-	}
+	b.committed = err == nil
 	return w.Cause(err)
+}
+
+// afterCommit makes a batch durable, if it is to be.
+func (w *writer) afterCommit(b *batch) error {
+	if b.sync {
+		if err := w.sync(); err != nil {
+			return w.Cause(err)
+		}
+	}
+	w.checkpoint()
+	return nil
 }
 
 // connect opens the connection, if that has not been done.
@@ -387,13 +399,14 @@ type writer struct {
 	kept          keptRows          // same
 	pulling       bool              // a pull changes the host: checkpoints stay as they are
 	checkpointed  time.Time         // when the newest checkpoint was made, if this session has
-	dropped       int64             // checkpoints that the transaction has dropped for want of room
+	dropped       int64             // checkpoints that were dropped for want of room, of which the store does not know
 	more          int64             // bytes that the database may grow by
 	bounded       int64             // pages that it may have; 0: nobody has said
 	wrote         bool              // anything at all was committed
 	newLog        bool              // the log is a new file, see [diskvfs.File.Fresh]
 	logPages      int               // length of the write-ahead log
 	copied        int               // so many of these are in the database too
+	uncopied      time.Time         // when that last failed
 	checkpointer  *conn             // for checkpoints beside this one; nil until there is one, and after one that failed
 	checkpointing chan checkpointed // of the checkpoint that runs there; nil: none
 	pageSize      int               // of the database, in bytes
@@ -454,10 +467,12 @@ func (w *writer) finish() {
 		w.thinWhile(func() bool { return time.Now().Before(end) })
 		w.shrink(math.MaxInt64)
 		fail(w.Exec(fmt.Sprintf("PRAGMA busy_timeout=%d", lastWait.Milliseconds())))
-		_, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
-		if err = w.Cause(err); errors.Is(err, sqlite3.BUSY) || isFull(err) {
+		err := w.truncateLog()
+		if full := isFull(err); full || errors.Is(err, sqlite3.BUSY) {
 			// A reader needs the log, or the database cannot grow: all is in the log, which stays.
-			err = w.sync()
+			if err = w.sync(); err == nil && full {
+				_, err = w.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
+			}
 		}
 		if err != nil {
 			fail(fmt.Errorf("checkpoint: %w", err))
