@@ -44,7 +44,7 @@ func (tx *Tx) At() *Checkpoint { return tx.at }
 // checkAt returns [syscall.ESTALE] when the checkpoint that is shown was dropped, and with it what would be needed to show it. It is
 // called after what it is to vouch for was read, of however many commits: the checkpoint was there until now.
 func (tx *Tx) checkAt() error {
-	if tx.at == nil {
+	if tx.at == nil || tx.closing { // a step that reads nothing, as of a timer, may come after Close
 		return nil
 	}
 	version, err := database.PragmaInt(tx.meta.Conn, "data_version")

@@ -79,3 +79,15 @@ func TestShownIsDroppedInARead(t *testing.T) {
 	must(t, at.Close())
 	must(t, s.Close())
 }
+
+// A timer of who has used it may run a step after it is closed.
+func TestShownIsClosed(t *testing.T) {
+	s, at := dropping(t)
+	must(t, at.Close())
+	ran := false
+	must(t, at.View(func(*Tx) error { ran = true; return nil }))
+	if !ran {
+		t.Error("the step did not run")
+	}
+	must(t, s.Close())
+}
