@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -57,6 +58,9 @@ func ofCommands(t *testing.T) string {
 	s.EndProcess(npm, ended, &two)
 	if _, err := s.Checkpoint(sqlvfs.ByUser, "the first turn"); err != nil {
 		t.Fatal(err)
+	}
+	for at := sqlvfs.Now(); sqlvfs.Now() == at; { // what begins within one tick of the clock is of the turn
+		time.Sleep(time.Millisecond)
 	}
 	sed := start(11, agent, "sed", "-i", "s/x/y/", "a")
 	write(sed, "a", "one\ntwo\n")
