@@ -68,6 +68,10 @@ func (tx *Tx) Amend(c *Changes, k *Intake) (done Amended, err error) {
 		}
 		tx.NotePulled(r.Tree, r.Path, left)
 	}
+	for _, r := range c.Released {
+		r.Dir = is(r.Dir)
+		tx.NoteReleased(r)
+	}
 	for i := range c.Baselines {
 		b := &c.Baselines[i]
 		if b.Gone {

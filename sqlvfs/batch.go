@@ -18,27 +18,28 @@ type batch struct {
 	chunks     map[chunkKey]*chunk // new content
 	cuts       map[*Inode]int64    // stored chunks from this index on are gone; before chunks
 	baselines  map[baselineKey]baselineChange
-	workspaces map[string]Workspace // by name; nil: none
-	pulled     map[pathOf]*Baseline // what a pull has brought to the host; nil: nothing
-	holds      []Hold               // that are remembered from now on
-	journal    *[][]byte            // nil: it stays as it is
-	places     []Place              // beside the writer only
-	releases   []Release            // same
-	merges     bool                 // it takes over what a fork has:
-	fills      []fill               // content that is taken from there
-	checkpoint *newCheckpoint       // to be made of what the batch leaves; nil: none
-	noted      []*noted             // what processes have done. It waits for what is
-	late       bool                 // until it is taken: what processes have done may come with the next one; then: it does
-	session    int64                // that has these:
-	processes  map[int64]*Process   // that were added; nil: none
-	ends       map[int64]end        // of others; nil: none
-	numbers    map[uint64]Ino       // shown numbers of inodes with an origin, for FindNumber
-	bytes      int                  // of content and names that came in, for the bound on memory
-	patched    int                  // of these, in patches
-	passAt     int                  // beside the writer: bytes, when content was passed ahead of the rest
-	sync       bool                 // someone waits for this batch to be durable
-	rows       []inodeRow           // of inodes, made by take
-	committed  bool                 // it is in the database
+	workspaces map[string]Workspace     // by name; nil: none
+	pulled     map[pathOf]*Baseline     // what a pull has brought to the host; nil: nothing
+	released   map[releasedKey]Released // what it has let go of
+	holds      []Hold                   // that are remembered from now on
+	journal    *[][]byte                // nil: it stays as it is
+	places     []Place                  // beside the writer only
+	releases   []Release                // same
+	merges     bool                     // it takes over what a fork has:
+	fills      []fill                   // content that is taken from there
+	checkpoint *newCheckpoint           // to be made of what the batch leaves; nil: none
+	noted      []*noted                 // what processes have done. It waits for what is
+	late       bool                     // until it is taken: what processes have done may come with the next one; then: it does
+	session    int64                    // that has these:
+	processes  map[int64]*Process       // that were added; nil: none
+	ends       map[int64]end            // of others; nil: none
+	numbers    map[uint64]Ino           // shown numbers of inodes with an origin, for FindNumber
+	bytes      int                      // of content and names that came in, for the bound on memory
+	patched    int                      // of these, in patches
+	passAt     int                      // beside the writer: bytes, when content was passed ahead of the rest
+	sync       bool                     // someone waits for this batch to be durable
+	rows       []inodeRow               // of inodes, made by take
+	committed  bool                     // it is in the database
 }
 
 // dirty is what is to be written of an inode itself.
@@ -94,7 +95,9 @@ func (b *batch) empty() bool {
 }
 
 // changes tells whether anything of the tree is changed.
-func (b *batch) changes() bool { return len(b.inodes)+len(b.baselines)+len(b.pulled) > 0 }
+func (b *batch) changes() bool {
+	return len(b.inodes)+len(b.baselines)+len(b.pulled)+len(b.released) > 0
+}
 
 // size is the number of rows that the batch may write, for deciding when to commit.
 func (b *batch) size() int {
@@ -246,6 +249,7 @@ func (tx *Tx) merge(old *batch) {
 	}
 	g.workspaces = over(old.workspaces, g.workspaces)
 	g.pulled = over(old.pulled, g.pulled)
+	g.released = over(old.released, g.released)
 	g.numbers = over(old.numbers, g.numbers)
 	g.processes = over(old.processes, g.processes)
 	g.ends = over(old.ends, g.ends)

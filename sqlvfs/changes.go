@@ -22,6 +22,7 @@ type Changes struct {
 	Baselines  []BaselineChange
 	Workspaces []Workspace
 	Pulled     []Pulled
+	Released   []Released // by what is gathered itself
 	SetJournal bool
 	Journal    [][]byte
 	FirstIno   Ino // the first number that no inode had
@@ -76,7 +77,8 @@ var ErrNotBeside = errors.New("this cannot be changed while a session runs")
 // changesOf puts into words what a batch holds.
 func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 	first := tx.session.firstIno
-	c := &Changes{Occasion: tx.occasion, Workspaces: slices.Collect(maps.Values(b.workspaces)), FirstIno: first, Places: b.places, Releases: b.releases}
+	c := &Changes{Occasion: tx.occasion, Workspaces: slices.Collect(maps.Values(b.workspaces)), FirstIno: first, Places: b.places, Releases: b.releases,
+		Released: slices.Collect(maps.Values(b.released))}
 	if err := tx.contentsOf(b, c); err != nil {
 		return nil, err
 	}
@@ -183,7 +185,7 @@ func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 
 // OnlyContents tells whether there is nothing but content of files that come later.
 func (c *Changes) OnlyContents() bool {
-	return len(c.Made)+len(c.Entries)+len(c.Inodes)+len(c.Whiteouts)+len(c.Xattrs)+len(c.Baselines)+len(c.Workspaces)+len(c.Pulled)+len(c.Places)+len(c.Releases) == 0 && !c.SetJournal && len(c.Contents) > 0
+	return len(c.Made)+len(c.Entries)+len(c.Inodes)+len(c.Whiteouts)+len(c.Xattrs)+len(c.Baselines)+len(c.Workspaces)+len(c.Pulled)+len(c.Released)+len(c.Places)+len(c.Releases) == 0 && !c.SetJournal && len(c.Contents) > 0
 }
 
 // contentsOf is changesOf for content. Only new files have any.
@@ -233,6 +235,7 @@ func (c *Changes) Check() error {
 		{"path", all(c.Pulled, func(r *Pulled) bool {
 			return ValidName(r.Tree.Name) && r.Tree.Birth.Valid() && database.ValidPath(r.Path) && len(r.Left) <= 1 && all(r.Left, (*Baseline).valid)
 		})},
+		{"released name", all(c.Released, (*Released).valid)},
 		{"workspace", all(c.Workspaces, func(w *Workspace) bool { return ValidName(w.Name) && validHostPath(w.Path) && w.Birth.Valid() })},
 		{"place", all(c.Places, func(p *Place) bool {
 			return ValidName(p.Tree.Name) && p.Tree.Birth.Valid() && p.Was.valid() && p.Is.valid()

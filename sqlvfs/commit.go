@@ -68,7 +68,7 @@ func (w *writer) commit(b *batch, drop int) (err error) {
 		}
 	}
 	for _, put := range [...]func(*batch) error{
-		w.putCuts, w.putRows, w.putNames, w.putXattrs, w.putBaselines, w.putPulled, w.putProcesses, w.putNotes, w.quieten, w.putWorkspaces, w.putHolds, w.putJournal, w.putChunks, w.putFills, w.putCheckpoint,
+		w.putCuts, w.putRows, w.putNames, w.putXattrs, w.putBaselines, w.putPulled, w.putReleased, w.putProcesses, w.putNotes, w.quieten, w.putWorkspaces, w.putHolds, w.putJournal, w.putChunks, w.putFills, w.putCheckpoint,
 	} {
 		if err := put(b); err != nil {
 			return err

@@ -33,6 +33,7 @@ type HostChange struct {
 type HostChanges struct {
 	Workspace Tree
 	List      []HostChange
+	Present   bool // what the tree shows now is to be kept, too: see [Store.KeepPresent]
 }
 
 // Check returns an error if the changes cannot be.

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"syscall"
 
@@ -268,18 +267,12 @@ func (m *Moment) HostRows() (map[HostFile]HostRow, error) {
 	return all, err
 }
 
-// LastWith returns the last checkpoint before the moment at which a directory had an entry of some name, and the last one at which it hid
-// that, or had an entry that history took of the host's before a pull, or either; 0: none that history knows.
-func (m *Moment) LastWith(dir Ino, name string) (entry, any int64, err error) {
-	before := int64(math.MaxInt64)
-	if m.at != nil {
-		before = m.at.ID
-	}
-	err = m.s.tx.each(`SELECT max(checkpoint) FILTER (WHERE ino>0), max(checkpoint) FROM (
-		SELECT checkpoint, ino FROM main.art_old_dentry WHERE parent_ino=?1 AND name=?2 AND there=1 AND checkpoint<?3
-		UNION ALL SELECT checkpoint, 0 FROM main.art_old_whiteout WHERE parent_ino=?1 AND name=?2 AND there=1 AND checkpoint<?3)`,
-		func(q *sqlite3.Stmt) { entry, any = q.ColumnInt64(0), q.ColumnInt64(1) }, dir, name, before)
-	return entry, any, err
+// LastCopied returns the last checkpoint before the moment at which a directory had an entry of some name that history took of the host's
+// before a pull; 0: none that history knows.
+func (m *Moment) LastCopied(dir Ino, name string) (last int64, err error) {
+	err = m.s.tx.each("SELECT max(checkpoint) FROM main.art_old_dentry WHERE parent_ino=? AND name=? AND there=1 AND ino<0 AND checkpoint<?",
+		func(q *sqlite3.Stmt) { last = q.ColumnInt64(0) }, dir, name, m.before())
+	return last, err
 }
 
 // Parent returns of a fork what it has in common with the database that it was made of, the checkpoint there, and the highest number of an
@@ -379,16 +372,6 @@ func (m *Moment) Agreed(workspace, path string) (list []*Baseline, err error) {
 	err = m.s.tx.each(strings.Replace(qBaselines, "tree=?", "path=? AND tree IN (SELECT id FROM art_tree WHERE name=?)", 1),
 		func(q *sqlite3.Stmt) { list = append(list, scanBaseline(q)) }, []byte(path), workspace)
 	return list, err
-}
-
-// AgreedSince tells whether what was agreed on at a path of a workspace has changed between the checkpoint and the next one.
-func (m *Moment) AgreedSince(workspace, path string) (bool, error) {
-	if m.at == nil {
-		return false, nil
-	}
-	n, err := queryNumber(m.s.tx.meta, "SELECT EXISTS (SELECT 1 FROM main.art_old_baseline WHERE path=? AND checkpoint=? AND tree IN (SELECT id FROM art_tree WHERE name=?))",
-		[]byte(path), m.at.ID, workspace)
-	return n != 0, err
 }
 
 // SetMerged remembers what of a fork is merged.

@@ -365,11 +365,11 @@ func changedSince(c *conn, newest *Checkpoint) (bool, error) {
 
 // changedFor tells whether a checkpoint of some kind is to be another than the newest one. Beside the tree, a fork reads what was agreed on
 // from the checkpoint that it is of; and what was merged is remembered as agreed on, and stays so when a later merge is undone. From one
-// before a pull beside a session, files go that the session has let go of, and no others ([Undo]).
+// before a pull, which may have been another database's, files go that the pull has let go of, and no others ([Undo]).
 func (w *writer) changedFor(kind Occasion) (bool, error) {
 	changed, err := w.changedSince(&w.newest)
 	if err == nil && !changed && (kind == ForFork || kind == BeforeMerge) {
 		changed, err = w.agreedSince(&w.newest)
 	}
-	return changed || w.newest.Kind == PullBeside && (kind == BeforePush || kind == BeforeReset || kind == BeforeMerge), err
+	return changed || (w.newest.Kind == PullBeside || w.newest.Kind == BeforePull) && (kind == BeforePush || kind == BeforeReset || kind == BeforeMerge), err
 }

@@ -18,6 +18,9 @@ type Release struct {
 	Ctime Timespec // of the inode in that commit
 	Tree  Tree     // the workspace,
 	Path  string   // and the path below it
+
+	Mode        uint32 // of what the host has
+	Fingerprint Fingerprint
 }
 
 // SetRelease gathers, beside the writer, an entry that can go.
@@ -58,6 +61,7 @@ func (tx *Tx) Release(r *Release) (done, inUse bool, err error) {
 			if err := tx.ClearWhiteout(dir, r.Name); err != nil {
 				return err
 			}
+			tx.NoteReleased(Released{Dir: r.Dir, Name: r.Name, Ino: r.Ino, Ctime: r.Ctime, Mode: r.Mode, Fingerprint: r.Fingerprint})
 			in.Attr.Nlink = 0
 			tx.Dirty(in)
 			tx.SetBaseline(r.Tree, r.Path, nil) // else a name without an inode is one that was removed

@@ -62,6 +62,9 @@ func (w *writer) thin(k *Keep) (more bool, err error) {
 	if len(all) > 0 {
 		oldest = all[len(all)-1].ID
 	}
+	if err := w.thinReleased(oldest); err != nil {
+		return false, fmt.Errorf("forget what pulls have let go of: %w", w.Cause(err))
+	}
 	if err := w.thinLog(k, oldest); err != nil || len(all) < 2 {
 		return false, err
 	}

@@ -3,6 +3,8 @@ package history
 import (
 	"path"
 	"slices"
+
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // agree takes over what the host's objects were that the fork has hidden or replaced: without that, a pull would not know that the host has
@@ -23,7 +25,8 @@ func (a *applier) agree() error {
 			return err
 		}
 		for at, b := range theirs {
-			if was := base[at]; was != nil && was.Fingerprint == b.Fingerprint || a.isLeft(path.Join(w.Name, at)) {
+			is := path.Join(w.Name, at)
+			if was := base[at]; was != nil && was.Fingerprint == b.Fingerprint && !isIn(is, a.was.Conflicts) || isIn(is, a.left) {
 				continue
 			}
 			now := *b
@@ -31,13 +34,37 @@ func (a *applier) agree() error {
 			a.tx.AddBaseline(w.Tree, at, &now)
 		}
 	}
+	return a.agreePulled()
+}
+
+// agreePulled writes down again what the parent has pulled, where something else is there now: so the next pull knows that the host has not
+// changed it since.
+func (a *applier) agreePulled() error {
+	list, err := a.ours.Workspaces()
+	if err != nil {
+		return err
+	}
+	entries := slices.Clone(a.hides)
+	for _, l := range a.links {
+		entries = append(entries, l.entry)
+	}
+	for _, e := range entries {
+		if !e.ours.ofHost() || e.ours.let == nil || e.ours.let.host.Mode == 0 {
+			continue
+		}
+		if i := slices.IndexFunc(list, func(w sqlvfs.Workspace) bool { return w.Name == e.ours.place.base }); i >= 0 {
+			b := e.ours.let.host
+			b.RowCtime = a.now
+			a.tx.AddBaseline(list[i].Tree, e.ours.place.path, &b)
+		}
+	}
 	return nil
 }
 
-// isLeft tells whether a path, or what it is in, was left in conflict.
-func (m *merger) isLeft(at string) bool {
+// isIn tells whether a path, or what it is in, is in a list, such as of those that were left in conflict.
+func isIn(at string, list []string) bool {
 	for ; at != "."; at = path.Dir(at) {
-		if slices.Contains(m.left, at) {
+		if slices.Contains(list, at) {
 			return true
 		}
 	}

@@ -81,7 +81,6 @@ type entry struct {
 	fork               *version   // the directory in theirs
 	pull               *pulledDir // the directory that the parent has let go of there
 	through            *node      // ours, if the host's name leads to it, and no entry
-	released           bool       // what the base has, the parent has let go of; known with states
 }
 
 // plan is what is to be done, in this order.
@@ -235,8 +234,17 @@ func (m *merger) mergeEntry(e *entry) error {
 		return err
 	}
 	m.pair(e.base, e.ours)
-	if e.theirs.rowDir() && e.ours != nil && e.ours.place == e.theirs.place && (e.ours.rowDir() || e.ours.ofHost()) {
+	if asShown(e.ours, e.theirs) {
+		return nil
+	}
+	if e.theirs.rowDir() && e.ours != nil && e.ours.place == e.theirs.place && (e.ours.rowDir() || e.ours.ofHost() && (e.ours.let == nil || e.ours.let.was.rowDir())) {
 		return m.mergeDirs(e)
+	}
+	if joins, err := m.pulledHere(e); err != nil || joins != nil && !e.base.rowDir() { // both have made it
+		if err == nil {
+			err = m.takeTheirs(e)
+		}
+		return err
 	}
 	unchanged, err := m.same(e.base, e.theirs)
 	if err != nil || unchanged && !m.pending[e.at] {
@@ -253,6 +261,9 @@ func (m *merger) mergeEntry(e *entry) error {
 		return nil
 	}
 	kept, err := m.same(e.base, e.ours)
+	if err == nil && !kept {
+		kept, err = m.hasSeen(e)
+	}
 	if err != nil {
 		return err
 	}
@@ -267,7 +278,8 @@ func (m *merger) mergeEntry(e *entry) error {
 		return err
 	}
 	d := classify.Classify(base, ours, theirs)
-	if m.pending[e.at] {
+	pulled := e.ours.ofHost() && e.ours.let != nil && (d.Content == classify.Host || d.Mode == classify.Host || d.Owner == classify.Host || d.Xattrs == classify.Host)
+	if m.pending[e.at] || e.ours.isUnknown() || e.theirs.isUnknown() || pulled { // a part of both would need a row here
 		d.Kind = classify.Conflict
 	}
 	if d.Conflict() {
@@ -309,7 +321,7 @@ func (m *merger) conflict(e *entry, d classify.Decision) classify.Decision {
 	m.markConflict(e)
 	why := d.WhyOf("in the fork", "here")
 	switch {
-	case e.released:
+	case e.ours.ofHost() && e.ours.let != nil:
 		why = "changed in the fork, and pulled here since: what shows is the host's"
 	case m.pending[e.at]:
 		why = "it was changed in both before the last merge, and still differs"

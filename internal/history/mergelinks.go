@@ -136,10 +136,14 @@ func (m *merger) resolveLinks() error {
 			continue
 		}
 		t, err := m.version(m.theirs, ino)
+		names := uint32(0)
+		if t != nil && err == nil {
+			names, err = m.hostNames(t)
+		}
 		if err != nil {
 			return err
 		}
-		if t != nil {
+		if names > 0 { // else it has come to another place with a pull
 			m.make(t)
 		}
 	}

@@ -51,22 +51,23 @@ func (m *merger) resolveDirs() error {
 			}
 			to := m.make(e.theirs)
 			m.links = append(m.links, link{e, to})
-			shown := &version{m: m.theirs, place: e.theirs.place}
+			base := &version{m: m.base, place: e.theirs.place} // as shows through what is made
 			if e.theirs.place == (place{}) {
-				shown = nil
+				base = nil
 			}
-			if e.base.ofHost() {
+			ours := base
+			if !e.base.rowDir() {
 				var err error
 				if to.pull, err = m.pulledHere(e); err != nil {
 					return err
 				}
 			}
 			if to.pull != nil {
-				shown = e.ours
+				base, ours = &version{m: m.base, place: e.ours.place}, e.ours
 			} else {
 				m.say(e, "made")
 			}
-			if err := m.walk(e.at, shown, shown, e.theirs, to); err != nil {
+			if err := m.walk(e.at, base, ours, e.theirs, to); err != nil {
 				return err
 			}
 		}

@@ -23,6 +23,7 @@ type version struct {
 	row   *sqlvfs.Node // nil: it is the host's
 	place place        // of the host's, or of what supplies the rest of a row's entries or content
 	under *version     // the directory of the fork's that was there before a pull, and has what a row does not; nil: none
+	let   *letGo       // what a pull has let go of there; nil: nothing
 	bare  bool         // a directory that shows nothing of the host's: place is what ours shows
 }
 
@@ -62,46 +63,87 @@ func (m *merger) version(of *sqlvfs.Moment, ino sqlvfs.Ino) (*version, error) {
 
 // child returns what a name in a directory leads to; nil: nothing.
 func (m *merger) child(dir *version, name string) (*version, error) {
+	t, hidden, err := m.childNow(dir, name)
+	if dir == nil || dir.row != nil && !dir.row.Attr.IsDir() || hidden || err != nil {
+		return t, err
+	}
+	if t != nil && t.row != nil {
+		if follows, err := m.follows(dir, name, t); !follows || err != nil {
+			return t, err
+		}
+	}
+	let, err := m.letGoOf(dir, name)
+	switch {
+	case let == nil || err != nil:
+	case t == nil && let.unknown:
+		return &version{m: dir.m, place: dir.origin().join(name), let: let}, nil
+	case t == nil: // seen as if it showed nothing of the host's
+		return let.was, nil
+	default:
+		t.let = let
+	}
+	return t, err
+}
+
+// follows tells whether a directory is at the place of one that a pull may have let go of, and nobody has removed that: it shows the host's
+// there, or was made when the host had nothing there any more.
+func (m *merger) follows(dir *version, name string, t *version) (bool, error) {
+	switch at := dir.place.join(name); {
+	case !t.rowDir() || dir.row == nil:
+		return false, nil
+	case t.origin() != (place{}):
+		return t.place == at, nil
+	}
+	hidden, err := dir.m.HasWhiteout(dir.row.Ino, name)
+	return !hidden, err
+}
+
+// childNow is child without what pulls have let go of.
+func (m *merger) childNow(dir *version, name string) (t *version, hidden bool, err error) {
 	switch {
 	case dir == nil:
-		return nil, nil
+		return nil, false, nil
 	case dir.row == nil:
-		return &version{m: dir.m, place: dir.place.join(name)}, nil
+		return &version{m: dir.m, place: dir.place.join(name)}, false, nil
 	case !dir.row.Attr.IsDir():
-		return nil, nil
+		return nil, false, nil
 	}
 	ino, err := dir.m.Entry(dir.row.Ino, name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if ino < 0 && m.released.has(dir.m) && dir.place != (place{}) {
-		return &version{m: dir.m, place: dir.place.join(name)}, nil
+		return &version{m: dir.m, place: dir.place.join(name)}, false, nil
 	}
 	if ino != 0 {
 		t, err := m.version(dir.m, ino)
 		if err == nil && t == nil {
 			err = fmt.Errorf("%w: %q leads to inode %d, which is not there", sqlvfs.ErrCorrupt, name, ino)
 		}
-		return t, err
+		return t, false, err
 	}
-	hidden, err := dir.m.HasWhiteout(dir.row.Ino, name)
-	if err != nil || hidden {
-		return nil, err
-	}
-	if dir.under != nil {
-		return m.child(dir.under, name)
+	if hidden, err := dir.m.HasWhiteout(dir.row.Ino, name); err != nil || hidden {
+		return nil, true, err
 	}
 	if dir.row.Ino == sqlvfs.RootIno && m.spaces[name] { // nothing in it has been changed yet
-		return &version{m: dir.m, place: place{name, "."}}, nil
+		return &version{m: dir.m, place: place{name, "."}}, false, nil
 	}
 	if dir.place == (place{}) {
-		return nil, nil
+		return nil, false, nil
 	}
-	return &version{m: dir.m, place: dir.place.join(name)}, nil
+	return &version{m: dir.m, place: dir.place.join(name)}, false, nil
 }
 
-// names adds the names that a directory's rows speak of.
-func (t *version) names(all map[string]bool) error {
+// names adds the names that a directory's rows speak of, or did before a pull let go of them.
+func (m *merger) names(t *version, all map[string]bool) error {
+	if t == nil {
+		return nil
+	}
+	if t.let != nil {
+		if err := m.names(t.let.was, all); err != nil {
+			return err
+		}
+	}
 	if !t.rowDir() {
 		return nil
 	}
@@ -113,11 +155,16 @@ func (t *version) names(all map[string]bool) error {
 		all[e.Name] = true
 	}
 	hidden, err := t.m.Whiteouts(t.row.Ino)
+	if r := m.pullsOf(t.m); r != nil && err == nil {
+		var gone []string
+		gone, err = r.of.ReleasedNames(t.row.Ino, r.since)
+		hidden = append(hidden, gone...)
+	}
 	for _, name := range hidden {
 		all[name] = true
 	}
 	if err == nil {
-		err = t.under.names(all)
+		err = m.names(t.under, all)
 	}
 	return err
 }
@@ -142,9 +189,9 @@ func (m *merger) differing(a, b *version) (map[string]bool, error) {
 		}
 	}
 	all := map[string]bool{}
-	err := a.names(all)
+	err := m.names(a, all)
 	if err == nil {
-		err = b.names(all)
+		err = m.names(b, all)
 	}
 	return all, err
 }
@@ -154,6 +201,13 @@ func (m *merger) same(a, b *version) (bool, error) {
 	if err := m.ctx.Err(); err != nil {
 		return false, err
 	}
+	if asShown(a, b) && (a.m != m.base && b.m != m.base || a.let == nil && b.let == nil) {
+		return true, nil
+	}
+	if a.isUnknown() || b.isUnknown() {
+		return false, nil
+	}
+	a, b = a.then(b), b.then(a)
 	switch {
 	case a == nil || b == nil:
 		return a == b, nil
@@ -184,13 +238,18 @@ type versionKey struct {
 	m     *sqlvfs.Moment
 	ino   sqlvfs.Ino
 	place place
+	under sqlvfs.Ino
 }
 
 func (t *version) key() versionKey {
-	if t.row == nil {
-		return versionKey{t.m, 0, t.place}
+	k := versionKey{m: t.m, place: t.place}
+	if t.row != nil {
+		k.ino = t.row.Ino
 	}
-	return versionKey{m: t.m, ino: t.row.Ino}
+	if t.under != nil {
+		k.under = t.under.row.Ino
+	}
+	return k
 }
 
 // sameRows is same of two versions, not both of which are the host's.
@@ -226,12 +285,6 @@ func (m *merger) sameNames(a, b *version) (bool, error) {
 		var c, d *version
 		if c, err = m.child(a, name); err == nil {
 			d, err = m.child(b, name)
-		}
-		if err == nil {
-			c, err = m.unreleased(a, name, c, d)
-		}
-		if err == nil {
-			d, err = m.unreleased(b, name, d, c)
 		}
 		if err == nil {
 			var same bool
@@ -277,8 +330,10 @@ func (m *merger) sameContent(a, b *version) (bool, error) {
 		return x.Target == y.Target, nil
 	case !x.Attr.IsRegular():
 		return x.Attr.Rdev == y.Attr.Rdev, nil
-	case x.Attr.Size != y.Attr.Size || a.place != b.place:
+	case x.Attr.Size != y.Attr.Size:
 		return false, nil
+	case a.place != b.place:
+		return m.isFilled(a, b), nil
 	case a.place != (place{}) && (x.Origin.Fingerprint != y.Origin.Fingerprint || x.Origin.Limit != y.Origin.Limit):
 		return false, nil
 	}
@@ -286,6 +341,16 @@ func (m *merger) sameContent(a, b *version) (bool, error) {
 		return true, nil
 	}
 	return a.m.SameContent(x.Ino, b.m, y.Ino)
+}
+
+// isFilled tells whether two versions are of one file, which has got all of its content from the host since, and was not changed.
+func (m *merger) isFilled(a, b *version) bool {
+	if b.m == m.base {
+		a, b = b, a
+	}
+	of, x, y := m.pullsOf(b.m), a.row, b.row
+	known := of == &m.released && m.again || x.Ino <= m.top && !m.again
+	return known && a.m == m.base && x.Ino == y.Ino && x.Attr.Ctime == y.Attr.Ctime && x.Origin != nil && y.Origin != nil && x.Origin.Fingerprint == y.Origin.Fingerprint
 }
 
 // kindOf is the kind of what a mode says; things that only a guest has are kinds of their own.
@@ -353,15 +418,7 @@ func (m *merger) states(e *entry) (base, ours, theirs classify.State, err error)
 		}
 		return s
 	}
-	base, ours, theirs = describe(e.base), describe(e.ours), describe(e.theirs)
-	if e.ours.ofHost() && e.base != nil && e.base.row != nil && e.base.origin() != e.ours.place && err == nil {
-		e.released = e.dir.ino == 0 // with the directory
-		if !e.released {
-			var then *sqlvfs.Moment
-			then, _, err = m.pulled.find(e.dir.ino, e.name, e.ours.place)
-			e.released = then != nil
-		}
-	}
+	base, ours, theirs = describe(e.base), describe(e.ours.then(e.base)), describe(e.theirs.then(e.base))
 	if err != nil {
 		return base, ours, theirs, err
 	}
@@ -384,6 +441,10 @@ func (m *merger) states(e *entry) (base, ours, theirs classify.State, err error)
 
 // sameInside compares versions apart from their marks: content, a target, or what is in a directory.
 func (m *merger) sameInside(a, b *version) (bool, error) {
+	if a.isUnknown() || b.isUnknown() {
+		return false, nil
+	}
+	a, b = a.then(b), b.then(a)
 	switch {
 	case a == nil || b == nil:
 		return a == b, nil

@@ -132,7 +132,7 @@ func (d *comparer) beforePull(o *object, name string) (*sqlvfs.Moment, sqlvfs.In
 	if d.released == nil || o.at != d.to || o.row.Origin == nil || o.row.Origin.Base != d.name {
 		return nil, 0, nil
 	}
-	then, ino, err := d.released.find(o.row.Ino, name, place{d.name, o.row.Origin.Path}.join(name))
+	then, ino, err := d.released.find(o.row.Ino, name)
 	if ino <= 0 && d.from != d.own {
 		then = nil
 	}

@@ -3,21 +3,31 @@ package history
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// After a pull, rows go that the host has as well: what it changes later shows then. So what a fork shows of the host may be what it had
-// itself, and whether it has changed that says its history alone.
+// After a pull, rows go that the host has as well: what it changes later shows then. So where the fork or the parent shows the host's, it
+// may have changed that, and have given it to the host. A pull has written down what it has let go of: that is what was changed there,
+// and it is compared with what the others have, as if it were still there. Where it is not known any more, it is another version than all
+// others.
 
-// released finds what a database had before a pull released it.
+// letGo is what a pull has let go of where the host's shows since, or, of a directory, where one was made since that shows the host's.
+type letGo struct {
+	was      *version // as the pull has found it; nil: the guest had removed what was there, or it is unknown
+	unknown  bool
+	replaced bool // a directory that had taken the place of the host's: what it did not have, the guest had removed
+	host     sqlvfs.Baseline
+}
+
+// released finds what a database had before a pull let go of it.
 type released struct {
-	of   *sqlvfs.Moment
-	path string                   // of the database
-	then map[int64]*sqlvfs.Moment // checkpoints before pulls; nil: it was dropped
+	of    *sqlvfs.Moment
+	path  string                   // of the database
+	since int64                    // the checkpoint that is compared with, of that database
+	then  map[int64]*sqlvfs.Moment // checkpoints before pulls; nil: it was dropped
 }
 
 func (r *released) close() {
@@ -28,7 +38,7 @@ func (r *released) close() {
 	}
 }
 
-// has tells whether a moment is one that find has returned.
+// has tells whether a moment is of before a pull of the database.
 func (r *released) has(at *sqlvfs.Moment) bool {
 	for _, then := range r.then {
 		if then == at {
@@ -36,87 +46,6 @@ func (r *released) has(at *sqlvfs.Moment) bool {
 		}
 	}
 	return false
-}
-
-// find returns where a directory had something at a name until a pull released that, and the inode there; 0: it hid what the host has at a
-// place. Below 0, it is what the host had until a pull. No moment: no pull has changed anything there.
-func (r *released) find(dir sqlvfs.Ino, name string, at place) (*sqlvfs.Moment, sqlvfs.Ino, error) {
-	entry, last, err := r.of.LastWith(dir, name)
-	if entry != 0 && err == nil {
-		if then, ino, err := r.entry(entry, dir, name, at); then != nil || err != nil {
-			return then, ino, err
-		}
-	}
-	if last == 0 || err != nil {
-		return nil, 0, err
-	}
-	then, err := r.open(last)
-	if then == nil || err != nil {
-		return nil, 0, err
-	}
-	ino, err := then.Entry(dir, name)
-	if ino < 0 || err != nil {
-		return then, ino, err
-	}
-	if ino == 0 { // what a guest has hidden, both sides know of until a pull removes it
-		if was, err := then.Agreed(at.base, at.path); len(was) == 0 || err != nil {
-			return then, 0, err
-		}
-		if pulled, err := isPulled(then, at); pulled || err != nil {
-			return then, 0, err
-		}
-	}
-	return nil, 0, nil
-}
-
-// entry is find for an entry. Its row was released if both sides agreed about it then: what a guest removes, or gives up, is not as they
-// had agreed.
-func (r *released) entry(id int64, dir sqlvfs.Ino, name string, at place) (*sqlvfs.Moment, sqlvfs.Ino, error) {
-	then, err := r.open(id)
-	if then == nil || err != nil {
-		return nil, 0, err
-	}
-	ino, err := then.Entry(dir, name)
-	if ino <= 0 || err != nil {
-		return nil, 0, err
-	}
-	n, err := then.Node(ino)
-	if n == nil || err != nil {
-		return nil, 0, err
-	}
-	list, err := then.Agreed(at.base, at.path)
-	ofHost := n.Origin != nil && n.Origin.Base == at.base && n.Origin.Path == at.path
-	if len(list) == 0 && ofHost {
-		list = append(list, (&sqlvfs.Inode{Ino: ino, Attr: n.Attr, Origin: n.Origin}).Baseline())
-	}
-	is := false
-	switch i := slices.IndexFunc(list, func(b *sqlvfs.Baseline) bool { return b.Row == ino }); {
-	case err != nil:
-	case n.Attr.IsDir() && ofHost: // it goes when nothing is left in it; who removes it has to hide the host's
-		is = mayBePulled(then)
-	case i >= 0:
-		is = list[i].RowCtime == n.Attr.Ctime && (list[i].Mode^n.Attr.Mode)&unix.S_IFMT == 0
-	default:
-		is, err = isPulled(then, at)
-	}
-	if !is || err != nil {
-		return nil, 0, err
-	}
-	return then, ino, nil
-}
-
-// isPulled tells whether what both sides agree on at a place has changed with a pull after a checkpoint. One that a fork is of says no more
-// than that: the fork reads from it what was agreed on then.
-func isPulled(then *sqlvfs.Moment, at place) (bool, error) {
-	if !mayBePulled(then) {
-		return false, nil
-	}
-	return then.AgreedSince(at.base, at.path)
-}
-
-// mayBePulled tells whether a checkpoint was not made for something else than a pull that removes rows.
-func mayBePulled(then *sqlvfs.Moment) bool {
-	return !slices.Contains([]sqlvfs.Occasion{sqlvfs.BeforeReset, sqlvfs.BeforePush, sqlvfs.BeforeBack}, then.Checkpoint().Kind)
 }
 
 func (r *released) open(id int64) (*sqlvfs.Moment, error) {
@@ -137,10 +66,144 @@ func (r *released) open(id int64) (*sqlvfs.Moment, error) {
 	return then, nil
 }
 
-// beforePull has what the fork has at a name be what it was before a pull, where the fork has not changed that since.
+// find returns where a directory had something at a name until a pull let go of that, and the inode there; 0: it hid what the host has. Below
+// 0, it is what the host had until a pull. No moment: no pull has changed anything there, or it is not known any more.
+func (r *released) find(dir sqlvfs.Ino, name string) (*sqlvfs.Moment, sqlvfs.Ino, error) {
+	rel, err := r.of.Released(dir, name, r.since, sqlvfs.Forever)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case rel != nil && rel.Ino == 0:
+		return r.of, 0, nil
+	case rel != nil:
+		then, err := r.open(rel.Checkpoint)
+		return then, rel.Ino, err
+	}
+	last, err := r.of.LastCopied(dir, name)
+	if last == 0 || err != nil {
+		return nil, 0, err
+	}
+	then, err := r.open(last)
+	if then == nil || err != nil {
+		return nil, 0, err
+	}
+	ino, err := then.Entry(dir, name)
+	if ino >= 0 {
+		then = nil
+	}
+	return then, ino, err
+}
+
+// pullsOf returns what is known of the pulls of the database that a moment is of; nil: it is the base, since which they were.
+func (m *merger) pullsOf(at *sqlvfs.Moment) *released {
+	switch {
+	case at == m.theirs || m.released.has(at):
+		return &m.released
+	case at == m.ours || m.pulled.has(at):
+		return &m.pulled
+	}
+	return nil
+}
+
+// until is the checkpoint after which nothing counts of what was let go of.
+func (r *released) until(at *sqlvfs.Moment) int64 {
+	if at == r.of {
+		return sqlvfs.Forever
+	}
+	return at.Checkpoint().ID
+}
+
+// letGoOf returns what a pull has let go of at a name in a directory; nil: nothing.
+func (m *merger) letGoOf(dir *version, name string) (*letGo, error) {
+	for d, depth := dir, 0; d != nil && depth < unix.PathMax; depth++ {
+		r := m.pullsOf(d.m)
+		if r == nil {
+			return nil, nil
+		}
+		if d.rowDir() {
+			rel, err := r.of.Released(d.row.Ino, name, r.since, r.until(d.m))
+			if rel != nil || err != nil {
+				return m.letGoAs(r, rel, err)
+			}
+		}
+		switch {
+		case d.under != nil:
+			d = d.under
+		case d.let == nil:
+			return nil, nil
+		case d.let.replaced || d.let.unknown:
+			return &letGo{unknown: d.let.unknown}, nil
+		default:
+			d = d.let.was
+		}
+	}
+	return nil, nil
+}
+
+// letGoAs describes what a pull has let go of.
+func (m *merger) letGoAs(r *released, rel *sqlvfs.Released, err error) (*letGo, error) {
+	if err != nil {
+		return nil, err
+	}
+	let := &letGo{host: sqlvfs.Baseline{Mode: rel.Mode, Fingerprint: rel.Fingerprint}}
+	if rel.Ino == 0 {
+		return let, nil
+	}
+	if let.was, err = m.unchanged(r, rel); let.was != nil || err != nil {
+		return let, err
+	}
+	then, err := r.open(rel.Checkpoint)
+	if then == nil || err != nil {
+		let.unknown = true
+		return let, err
+	}
+	if let.was, err = m.version(then, rel.Ino); err != nil {
+		return nil, err
+	}
+	switch {
+	case let.was.rowDir():
+		let.replaced, err = then.HasWhiteout(rel.Dir, rel.Name)
+	case let.was == nil || let.was.row.Attr.Ctime != rel.Ctime: // it has changed after the checkpoint
+		let.was, let.unknown = nil, true
+	}
+	return let, err
+}
+
+// unchanged returns what the base has, if that is what a pull has let go of; nil: it is not, or is a directory.
+func (m *merger) unchanged(r *released, rel *sqlvfs.Released) (*version, error) {
+	if m.again != (r == &m.released) && rel.Ino > m.top || m.again && r == &m.pulled {
+		return nil, nil
+	}
+	was, err := m.version(m.base, rel.Ino)
+	if was == nil || err != nil || was.row.Attr.IsDir() || was.row.Attr.Ctime != rel.Ctime {
+		return nil, err
+	}
+	return was, nil
+}
+
+// then is what counts of a version in a comparison with another one: what was there before a pull, if it was let go of. It is nil also if
+// that is unknown.
+func (t *version) then(other *version) *version {
+	if !t.ofHost() || t.let == nil {
+		return t
+	}
+	if was := t.let.was; was.rowDir() && was.place == (place{}) && other.rowDir() && other.place == t.place {
+		now := *was // the other is seen as if it showed the host's
+		now.place = t.place
+		return &now
+	}
+	return t.let.was
+}
+
+// isUnknown tells whether a pull has let go of something, and nobody knows of what.
+func (t *version) isUnknown() bool { return t.ofHost() && t.let != nil && t.let.unknown }
+
+// asShown tells whether two versions are what the host has at one place, whatever was there before.
+func asShown(a, b *version) bool { return a.ofHost() && b.ofHost() && a.place == b.place }
+
+// beforePull has what the fork has at a name be what it was before a pull, where the parent does not show the host's.
 func (m *merger) beforePull(e *entry) error {
-	dir := e.fork
-	if dir.bare && e.theirs.ofHost() { // the fork has removed it, if it was there, now or before the last merge
+	if e.fork.bare && e.theirs.ofHost() && e.theirs.let == nil { // the fork has removed it, if it was there, now or before the last merge
 		if e.base.ofHost() && m.pending[e.at] {
 			e.base = nil
 		}
@@ -149,67 +212,48 @@ func (m *merger) beforePull(e *entry) error {
 		}
 		return nil
 	}
-	t, err := m.unreleased(dir, e.name, e.theirs, e.ours)
-	if e.theirs = t; err != nil || !t.rowDir() || !e.base.rowDir() || e.ours.ofHost() || !m.inBoth(dir) || t.m != m.theirs {
-		return err
+	e.theirs = unreleased(e.theirs, e.ours)
+	t := e.theirs
+	if !t.rowDir() || !e.base.rowDir() || e.ours.ofHost() || t.m != m.theirs || e.ours.rowDir() && e.ours.place == t.place {
+		return nil
 	}
 	// A directory may have lost to a pull what was in it, and have come to show the host's; or it has gone, and was made again.
 	now := *t
 	now.place = e.base.place
-	if t.row.Ino == e.base.row.Ino {
+	switch {
+	case t.row.Ino == e.base.row.Ino && (m.again || t.row.Ino <= m.top):
 		e.theirs = &now
-		return nil
-	}
-	at := dir.origin().join(e.name)
-	hidden, err := m.theirs.HasWhiteout(dir.row.Ino, e.name)
-	if err != nil || dir.origin() == (place{}) || t.origin() != at && (t.origin() != (place{}) || hidden) {
-		return err
-	}
-	was, ino, err := m.released.find(dir.row.Ino, e.name, at)
-	if was == nil || ino <= 0 || err != nil {
-		return err
-	}
-	if now.under, err = m.version(was, ino); err == nil && now.under.rowDir() && now.under.place == now.place {
+	case t.let != nil && t.let.was.rowDir() && t.let.was.place == now.place:
+		now.under, now.let = t.let.was, nil
 		e.theirs = &now
 	}
-	return err
+	return nil
 }
 
-// inBoth tells whether a directory of the fork has the same number in the base.
-func (m *merger) inBoth(dir *version) bool {
-	return dir != nil && dir.row != nil && dir.m == m.theirs && (m.again || dir.row.Ino <= m.top)
+// unreleased is what a version was before a pull, unless another one, too, is what the host has there.
+func unreleased(t, other *version) *version {
+	if !t.ofHost() || t.let == nil || t.let.unknown || asShown(t, other) {
+		return t
+	}
+	return t.let.was
 }
 
-// unreleased returns what a directory of the fork had at a name before a pull released that, where the base does not show what the host has
-// there. t is what it has now, and other what it is compared with: where both show what the host has, they are the same.
-func (m *merger) unreleased(dir *version, name string, t, other *version) (*version, error) {
-	if !m.inBoth(dir) || t != nil && (t.row != nil || other.ofHost() && other.place == t.place) || dir.origin() == (place{}) {
-		return t, nil
+// hasSeen tells whether the fork knows what the parent has pulled to a place: it has changed or removed what the host has since.
+func (m *merger) hasSeen(e *entry) (bool, error) {
+	if !e.ours.ofHost() || e.ours.let == nil || e.ours.let.host.Fingerprint == (sqlvfs.Fingerprint{}) {
+		return false, nil
 	}
-	ino := dir.row.Ino
-	was, err := m.base.Entry(ino, name)
-	hidden := false
-	if was == 0 && err == nil {
-		hidden, err = m.base.HasWhiteout(ino, name)
+	pulled, at := e.ours.let.host.Fingerprint, e.ours.place
+	if e.theirs != nil && e.theirs.row != nil && e.theirs.origin() == at && e.theirs.row.Origin.Fingerprint == pulled {
+		return true, nil
 	}
-	if err != nil || was == 0 && !hidden {
-		return t, err
-	}
-	if t == nil { // it hides that, or has never had an origin that shows the host's
-		if hidden, err := m.theirs.HasWhiteout(ino, name); err != nil || hidden {
-			return t, err
+	list, err := m.theirs.Agreed(at.base, at.path)
+	for _, b := range list {
+		if b.Fingerprint == pulled {
+			return true, nil
 		}
 	}
-	then, is, err := m.released.find(ino, name, dir.origin().join(name))
-	switch {
-	case then == nil || err != nil:
-		return t, err
-	case is < 0 && was >= 0, is == 0 && was != 0: // of the fork itself, nothing was released
-		return t, nil
-	case is == 0:
-		return nil, nil
-	}
-	return m.version(then, is)
+	return false, err
 }
 
 // pulledDir is a directory that the parent had, until a pull brought it to the host, and that the fork has, too. What shows of it here is
@@ -217,8 +261,8 @@ func (m *merger) unreleased(dir *version, name string, t, other *version) (*vers
 type pulledDir struct {
 	was  *version
 	at   place
-	host sqlvfs.Baseline // of the host's directory
-	more uint32          // directories that it had, and the fork's does not have
+	host *sqlvfs.Baseline // of the host's directory
+	more uint32           // directories that it had, and the fork's does not have
 }
 
 func (p *pulledDir) origin(number uint64) *sqlvfs.Origin {
@@ -228,38 +272,15 @@ func (p *pulledDir) origin(number uint64) *sqlvfs.Origin {
 // pulledHere returns the directory that the parent had where the fork has one that shows nothing of the host's; nil: a pull has let go of
 // none.
 func (m *merger) pulledHere(e *entry) (*pulledDir, error) {
-	if !e.ours.ofHost() || !e.theirs.rowDir() || e.theirs.place != (place{}) {
+	if !e.ours.ofHost() || e.ours.let == nil || !e.ours.let.was.rowDir() || !e.theirs.rowDir() || e.theirs.place != (place{}) {
 		return nil, nil
 	}
 	if hidden, err := e.fork.m.HasWhiteout(e.fork.row.Ino, e.name); hidden || err != nil {
 		return nil, err // it took the place of one of the host's
 	}
-	var then *sqlvfs.Moment
-	var ino sqlvfs.Ino
-	var err error
-	if above := e.dir.pull; above != nil {
-		then = above.was.m
-		ino, err = then.Entry(above.was.row.Ino, e.name)
-	} else if e.dir.ino != 0 {
-		then, ino, err = m.pulled.find(e.dir.ino, e.name, e.ours.place)
-	}
-	if then == nil || ino <= 0 || err != nil {
-		return nil, err
-	}
-	p := &pulledDir{at: e.ours.place}
-	if p.was, err = m.version(then, ino); err != nil || !p.was.rowDir() {
-		return nil, err
-	}
-	list, err := then.Agreed(p.at.base, p.at.path)
-	for _, b := range list {
-		if b.Row == ino {
-			p.host = *b
-		}
-	}
+	p := &pulledDir{was: e.ours.let.was, at: e.ours.place, host: &e.ours.let.host}
 	names := map[string]bool{}
-	if err == nil {
-		err = p.was.names(names)
-	}
+	err := m.names(p.was, names)
 	for name := range names {
 		var a, b *version
 		if err == nil {
@@ -275,16 +296,21 @@ func (m *merger) pulledHere(e *entry) (*pulledDir, error) {
 	return p, err
 }
 
-// afterPull has a directory that both had, and that shows the host's here since a pull, be the one that the fork has, where it shows
-// nothing of the host's.
+// afterPull has a directory that the base has, and shows nothing of the host's in, be seen as if it had shown the host's, where it does since
+// a pull: what the base did not have in it is the host's then.
 func (m *merger) afterPull(e *entry) error {
-	none := place{}
-	if !e.base.rowDir() || !e.theirs.rowDir() || e.base.place != none || e.theirs.place != none || e.place == none {
+	none, at := place{}, e.place.join(e.name)
+	if !e.base.rowDir() || !e.theirs.rowDir() || e.base.place != none || e.place == none {
 		return nil
 	}
-	at := e.place.join(e.name)
+	bare := e.theirs.place == none
 	switch {
-	case e.ours.ofHost() && e.ours.place == at:
+	case !bare && e.theirs.place != at:
+		return nil
+	case e.ours.ofHost() && e.ours.place == at && e.ours.let != nil && e.ours.let.was.rowDir():
+		if !bare {
+			break
+		}
 		if same, err := m.same(e.base, e.theirs); same || err != nil {
 			return err
 		}
@@ -296,7 +322,7 @@ func (m *merger) afterPull(e *entry) error {
 		return nil
 	}
 	base, theirs := *e.base, *e.theirs
-	base.place, theirs.place, theirs.bare = at, at, true
+	base.place, theirs.place, theirs.bare = at, at, bare
 	e.base, e.theirs = &base, &theirs
 	return nil
 }

@@ -50,9 +50,10 @@ func (c *Client) Open(path string, opt sqlvfs.Options) (*sqlvfs.Store, error) {
 // Hold has no operation of the session go on until the next changes have been made, or the client is closed.
 func (c *Client) Hold() error { return c.ask(control.Hold, -1) }
 
-// Keep has the writer keep for checkpoints what a pull is about to change on the host, in a directory of which it shows.
-func (c *Client) Keep(workspace sqlvfs.Tree, list []sqlvfs.HostChange) error {
-	f, err := control.ChangesFile(&sqlvfs.HostChanges{Workspace: workspace, List: list})
+// Keep has the writer keep for checkpoints what a pull is about to change on the host, in a directory of which it shows; present says that what the
+// tree shows now is to be kept, too, as the pull is from another database.
+func (c *Client) Keep(workspace sqlvfs.Tree, list []sqlvfs.HostChange, present bool) error {
+	f, err := control.ChangesFile(&sqlvfs.HostChanges{Workspace: workspace, List: list, Present: present})
 	if err != nil {
 		return err
 	}

@@ -127,7 +127,8 @@ func (p *puller) releaseBeside(tx *sqlvfs.Tx, a *operation, row *sqlvfs.Inode, s
 		return
 	}
 	if row.Attr.Nlink == 1 && a.in.node != nil && a.decision.Content != classify.Host {
-		tx.SetRelease(sqlvfs.Release{Dir: a.in.node.Ino, Name: path.Base(a.path), Ino: row.Ino, Ctime: row.Attr.Ctime, Tree: p.id, Path: a.path})
+		tx.SetRelease(sqlvfs.Release{Dir: a.in.node.Ino, Name: path.Base(a.path), Ino: row.Ino, Ctime: row.Attr.Ctime, Tree: p.id, Path: a.path,
+			Mode: st.Mode, Fingerprint: hostfs.Fingerprint(st)})
 	}
 }
 

@@ -195,7 +195,7 @@ func (p *puller) forget(a *operation) error {
 			if o := dir.Origin; o != nil && (o.Base != p.name || o.Path != a.in.path) {
 				return nil
 			}
-			return tx.ClearWhiteout(dir, path.Base(a.path))
+			return tx.ReleaseWhiteout(dir, path.Base(a.path))
 		})
 	})
 }

@@ -74,7 +74,7 @@ func (p *puller) keep(on *planner, list []sqlvfs.HostChange) error {
 		return on.host.failed(err)
 	}
 	if p.session != nil {
-		err = p.session.Keep(on.id, list)
+		err = p.session.Keep(on.id, list, false)
 	} else if err = p.store.KeepHost(on.id, hostTree{on.host, st.Dev}, list, step); err == nil {
 		var all []sqlvfs.Checkpoint
 		all, err = p.store.Checkpoints()

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/sqlvfs"
@@ -82,11 +83,26 @@ func (p *puller) keepForRelatives(all []changedDir) error {
 		switch {
 		case errors.Is(err, errInterrupted):
 			return err
+		case errors.Is(err, errPresent), err != nil && p.readsFromHost(path, all):
+			return cli.WithHint(fmt.Errorf("keep what %s shows of that: %w", path, err), "nothing was changed in the workspace. Pull from that one first")
 		case err != nil:
 			p.report.Note(path, "its checkpoints show what this pull brings: "+err.Error())
 		}
 	}
 	return nil
+}
+
+// errPresent says that what another database shows now could not be kept.
+var errPresent = errors.New("the workspace is not changed, since a relative reads from it")
+
+// readsFromHost tells whether a database that could not be written reads from the host what is to change there.
+func (p *puller) readsFromHost(path string, all []changedDir) bool {
+	s, err := sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true})
+	if err != nil {
+		return false // nobody can use it
+	}
+	defer s.Close()
+	return slices.ContainsFunc(all, func(c changedDir) bool { return s.Reads(c.on.id, c.list) != nil })
 }
 
 // relative is another database of which the checkpoints show what this pull changes. It is held until the pull has ended: a checkpoint that
@@ -125,7 +141,7 @@ func (p *puller) keepFor(path string, all []changedDir) error {
 func (r *relative) keepBeside(all []changedDir) (err error) {
 	for _, c := range all {
 		if err == nil {
-			err = r.client.Keep(c.on.id, c.list)
+			err = r.client.Keep(c.on.id, c.list, true)
 		}
 	}
 	if err == nil {
@@ -151,6 +167,12 @@ func (p *puller) keepAndHold(path string, all []changedDir) (*os.File, error) {
 		}
 		if err == nil && len(points) > 0 {
 			err = s.KeepHost(c.on.id, hostTree{c.on.host, st.Dev}, c.list, func(string, int64, error) error { return p.interrupted() })
+		}
+		if err == nil {
+			err = s.KeepPresent(c.on.id, hostTree{c.on.host, st.Dev}, c.list, false, p.interrupted)
+			if err != nil && !errors.Is(err, errInterrupted) {
+				err = fmt.Errorf("%w: %w", errPresent, err)
+			}
 		}
 	}
 	if err != nil {

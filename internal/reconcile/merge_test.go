@@ -36,6 +36,20 @@ func (b bench) fork() bench {
 	return f
 }
 
+// know has the database know its workspace, as after a session: a pull then lets go of what the host has.
+func (b bench) know() {
+	b.t.Helper()
+	d, err := os.Open(b.ws)
+	must(b.t, err)
+	defer d.Close()
+	w, err := sqlvfs.WorkspaceAt(int(d.Fd()), b.ws, filepath.Base(b.ws))
+	must(b.t, err)
+	s, err := sqlvfs.Open(b.db, sqlvfs.Options{Create: true, Root: sqlvfs.Attr{Mode: 0o40755, Nlink: 2}})
+	must(b.t, err)
+	step(b.t, s, func(tx *sqlvfs.Tx) { tx.SetWorkspace(w) })
+	must(b.t, s.Close())
+}
+
 func (b bench) forks() []string {
 	list, err := filepath.Glob(filepath.Join(filepath.Dir(b.db), "fork*.db"))
 	must(b.t, err)
@@ -98,11 +112,12 @@ func (b bench) look() (all map[string]string, numbers map[string]sqlvfs.Ino) {
 // overwritten or removed having had it, is there afterwards: in the database, but for conflicts, of which the fork keeps its own. A merge
 // is taken back by undo, and then does the same again.
 func TestNoEditIsLostByMerges(t *testing.T) {
-	t.Run("single names", func(t *testing.T) { checks(t, 0.08, func(rt *rapid.T) { tellMerges(t, rt, false) }) })
-	t.Run("hard links", func(t *testing.T) { checks(t, 0.12, func(rt *rapid.T) { tellMerges(t, rt, true) }) })
+	t.Run("single names", func(t *testing.T) { checks(t, 0.08, func(rt *rapid.T) { tellMerges(t, rt, false, false) }) })
+	t.Run("hard links", func(t *testing.T) { checks(t, 0.12, func(rt *rapid.T) { tellMerges(t, rt, true, false) }) })
+	t.Run("after pulls", func(t *testing.T) { checks(t, 0.2, func(rt *rapid.T) { tellMerges(t, rt, false, true) }) })
 }
 
-func tellMerges(t *testing.T, rt *rapid.T, links bool) {
+func tellMerges(t *testing.T, rt *rapid.T, links, pulls bool) {
 	dir, err := fastDir()
 	must(t, err)
 	defer os.RemoveAll(dir)
@@ -125,12 +140,22 @@ func tellMerges(t *testing.T, rt *rapid.T, links bool) {
 		b = b.fork()
 		edit(b, "guest", "in the first fork", 3)
 	}
+	if pulls {
+		b.know()
+	}
 	fork := b.fork()
 	s.log.WriteString("fork\n")
 	for range 3 {
 		edit(b, "guest", "in the parent", 5)
 		edit(fork, "host", "in the fork", 5)
-		s.mergeAndCompare(rt, b, fork)
+		for range rapid.IntRange(0, 3).Draw(rt, "pulls") {
+			if pulls {
+				s.pullOne(rt, b, fork)
+				edit(b, "guest", "in the parent, after a pull", 2)
+				edit(fork, "host", "in the fork, after a pull", 2)
+			}
+		}
+		s.mergeAndCompare(rt, b, fork, pulls)
 	}
 	for _, db := range []string{b.db, fork.db} {
 		if found, err := fsck.Check(db); err != nil || len(found) > 0 {
@@ -139,7 +164,37 @@ func tellMerges(t *testing.T, rt *rapid.T, links bool) {
 	}
 }
 
-func (s *story) mergeAndCompare(rt *rapid.T, b, fork bench) {
+// pullOne pulls from the parent or from the fork, all or a part. What it has pulled stays in both.
+func (s *story) pullOne(rt *rapid.T, b, fork bench) {
+	of, who, other := b, "parent", fork
+	if rapid.Bool().Draw(rt, "from the fork") {
+		of, who, other = fork, "fork", b
+	}
+	var only []string
+	if rapid.Bool().Draw(rt, "a part") {
+		only = []string{rapid.SampledFrom(places).Draw(rt, "of")}
+	}
+	was, theirs := of.portrait(), other.portrait()
+	_, told, err := of.run(Pull, of.ws, func(o *Options) { o.Paths = only })
+	fmt.Fprintf(&s.log, "pull from the %s: %v %v\n%s", who, only, err, told)
+	for _, db := range []string{of.db, other.db} {
+		if found, err := fsck.Check(db); err != nil || len(found) > 0 {
+			rt.Fatalf("%s is damaged: %v %v\n%s", db, found, err, &s.log)
+		}
+	}
+	// What the host alone has, such as a mode, it takes over.
+	if is := of.portrait(); !maps.Equal(words(was), words(is)) && err == nil {
+		rt.Fatalf("the %s was\n%v\nand is\n%v\n%s", who, was, is, &s.log)
+	}
+	now, host := words(other.portrait()), words(of.hostPortrait())
+	for w, at := range words(theirs) {
+		if now[w] == "" && host[w] == "" && !s.given[w] {
+			rt.Fatalf("by a pull from the %s, %q at %s is lost in the other\n%s", who, w, at, &s.log)
+		}
+	}
+}
+
+func (s *story) mergeAndCompare(rt *rapid.T, b, fork bench, pulled bool) {
 	was, numbersWere := b.look()
 	theirs := fork.portrait()
 	var is map[string]string
@@ -177,7 +232,7 @@ func (s *story) mergeAndCompare(rt *rapid.T, b, fork bench) {
 		say("the fork has changed: %v", after)
 	}
 	for at, n := range numbers {
-		if m := numbersWere[at]; m != 0 && m != n && was[at] == is[at] && len(words(map[string]string{at: is[at]})) > 0 && !strings.HasPrefix(is[at], "-> ") {
+		if m := numbersWere[at]; !pulled && m != 0 && m != n && was[at] == is[at] && len(words(map[string]string{at: is[at]})) > 0 && !strings.HasPrefix(is[at], "-> ") {
 			say("%s had the number %d, and has %d", at, m, n)
 		}
 	}

@@ -179,11 +179,17 @@ func (r *releaser) allCame(dir, at string, n *sqlvfs.Node) bool {
 
 // agrees reports whether a row is as it was when both sides agreed.
 func (r *releaser) agrees(n *sqlvfs.Node, at string) bool {
+	b := r.agreedOn(n, at)
+	return b != nil && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime && kind(b.Mode) == kind(n.Attr.Mode)
+}
+
+// agreedOn is what both sides agree about at a path, where the guest has a row; nil: nothing.
+func (r *releaser) agreedOn(n *sqlvfs.Node, at string) *sqlvfs.Baseline {
 	b := r.base[at]
 	if o := n.Origin; b == nil && o != nil && o.Base == r.name && o.Path == at && r.sameTree {
 		b = n.Baseline()
 	}
-	return b != nil && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime && kind(b.Mode) == kind(n.Attr.Mode)
+	return b
 }
 
 // dir finds what can go of a directory's entries, and reports whether nothing is left in it.
@@ -288,16 +294,32 @@ func (r *releaser) nameless(tx *sqlvfs.Tx) error {
 	return nil
 }
 
+// released is what is written down of a row that goes.
+func (r *releaser) released(s releasedEntry) sqlvfs.Released {
+	n := r.tree.Node(s.row)
+	is := sqlvfs.Released{Dir: s.dir, Name: s.name, Ino: s.row, Ctime: n.Attr.Ctime}
+	switch b := r.agreedOn(n, s.path); {
+	case n.Attr.IsDir():
+		st := &r.dirs[n.Ino].st
+		is.Mode, is.Fingerprint = st.Mode, hostfs.Fingerprint(st)
+	case b != nil:
+		is.Mode, is.Fingerprint = b.Mode, b.Fingerprint
+	}
+	return is
+}
+
 func (r *releaser) let(tx *sqlvfs.Tx, s releasedEntry) error {
 	return withRow(tx, s.dir, func(dir *sqlvfs.Inode) error {
-		if s.row != 0 {
-			if err := tx.Unlink(dir, s.name); err != nil {
-				return err
-			}
+		if s.row == 0 {
+			return tx.ReleaseWhiteout(dir, s.name)
 		}
-		if err := tx.ClearWhiteout(dir, s.name); err != nil || s.row == 0 {
+		if err := tx.Unlink(dir, s.name); err != nil {
 			return err
 		}
+		if err := tx.ClearWhiteout(dir, s.name); err != nil {
+			return err
+		}
+		tx.NoteReleased(r.released(s))
 		return withRow(tx, s.row, func(row *sqlvfs.Inode) error {
 			// All of its names go. Until then, it is to stay.
 			if r.names[s.row]--; r.names[s.row] == 0 {

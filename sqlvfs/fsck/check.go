@@ -199,6 +199,7 @@ func (k *checker) standIns() error {
 		"art_flow":       "id, session, number, began, began_nsec, ended_nsec, denied, sent, received, times",
 		"art_process":    "id, session, parent, pid, argv, cut, dir, started, started_nsec, ended, ended_nsec, exit_code",
 		"art_change":     "ino, checkpoint, process, parent_ino, name, what, first, last",
+		"art_released":   "parent_ino, name, checkpoint, ino, ino_ctime, ino_ctime_nsec, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec",
 		"art_checkpoint": "id, made, made_nsec, kind, label, session, max_ino, restored, redo",
 	}
 	for _, t := range database.Everything {

@@ -101,6 +101,10 @@ var rules = []rule{
 		`SELECT ino, process FROM art_change WHERE ` + wrongChange,
 		"it is gone",
 		sql(`DELETE FROM art_change WHERE ` + wrongChange)},
+	{"what a pull has let go of after checkpoint %d, with a name or numbers that cannot be",
+		`SELECT parent_ino, checkpoint FROM art_released WHERE ` + wrongReleased,
+		"it is gone",
+		sql(`DELETE FROM art_released WHERE ` + wrongReleased)},
 	{"a time has %d, %d or %d nanoseconds",
 		`SELECT ino, atime_nsec, mtime_nsec, ctime_nsec FROM fs_inode
 			WHERE min(atime_nsec, mtime_nsec, ctime_nsec) < 0 OR max(atime_nsec, mtime_nsec, ctime_nsec) > 999999999`,
@@ -312,3 +316,8 @@ const wrongChange = `process NOT IN (SELECT id FROM art_process) OR typeof(ino) 
 	OR typeof(checkpoint) <> 'integer' OR checkpoint NOT BETWEEN 0 AND (1 << 52) - 1 OR typeof(what) <> 'integer' OR what NOT BETWEEN 1 AND 63
 	OR typeof(parent_ino) <> 'integer' OR parent_ino NOT BETWEEN 1 - (1 << 52) AND (1 << 52) - 1 OR (what & 24 = 0) <> (parent_ino = 0)
 	OR typeof(name) <> 'text' OR iif(parent_ino = 0, name <> '', NOT valid_name(name)) OR typeof(first) <> 'integer' OR typeof(last) <> 'integer'`
+
+// wrongReleased is what no pull writes of what it lets go of.
+const wrongReleased = `typeof(parent_ino) <> 'integer' OR parent_ino NOT BETWEEN 1 - (1 << 52) AND (1 << 52) - 1 OR parent_ino = 0 OR typeof(name) <> 'text' OR NOT valid_name(name)
+	OR typeof(checkpoint) <> 'integer' OR checkpoint NOT BETWEEN 0 AND (1 << 52) - 1 OR typeof(ino) <> 'integer' OR ino NOT BETWEEN 1 - (1 << 52) AND (1 << 52) - 1
+	OR typeof(ino_ctime) <> 'integer' OR typeof(ino_ctime_nsec) <> 'integer' OR ino_ctime_nsec NOT BETWEEN 0 AND 999999999`

@@ -61,7 +61,7 @@ func (s *salvager) run() error {
 		}
 	}
 	own := database.FormatTables + database.ArtTables
-	for _, table := range []string{"art_fork", "art_flow", "art_process", "art_change"} {
+	for _, table := range []string{"art_fork", "art_flow", "art_process", "art_change", "art_released"} {
 		if has(table) {
 			own += database.WhenNeeded[table] + ";"
 		}

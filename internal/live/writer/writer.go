@@ -270,7 +270,11 @@ func (c *served) keep(fd int) error {
 	if host == nil { // another workspace of the database's, which this session does not show
 		host = sqlvfs.NoHost{}
 	}
-	return c.store.KeepHost(is.Workspace, host, is.List, func(string, int64, error) error { return nil })
+	err := c.store.KeepHost(is.Workspace, host, is.List, func(string, int64, error) error { return nil })
+	if err == nil && is.Present {
+		err = c.store.KeepPresent(is.Workspace, host, is.List, true, func() error { return nil })
+	}
+	return err
 }
 
 // before makes a checkpoint of what is there before a push, a pull or a reset, if the session makes such.

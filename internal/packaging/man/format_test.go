@@ -23,7 +23,8 @@ func TestDatabasePage(t *testing.T) {
 			described[table] = strings.ReplaceAll(strings.TrimSuffix(columns, " )"), " ", "")
 		}
 	}
-	// A fork that has a fork, and was used with a network by name by a process that has changed something, has all tables.
+	// A fork that has a fork, and was used with a network by name by a process that has changed something, and pulled from, has
+	// all tables.
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "new.db"), filepath.Join(dir, "fork.db"), filepath.Join(dir, "next.db")}
 	for i, path := range paths[:2] {
@@ -41,6 +42,7 @@ func TestDatabasePage(t *testing.T) {
 			err = store.Update(func(tx *sqlvfs.Tx) error {
 				tx.By(process, false)
 				tx.ChangedAttributes(tx.Root())
+				tx.NoteReleased(sqlvfs.Released{Dir: sqlvfs.RootIno, Name: "name"})
 				return nil
 			})
 		}

@@ -352,7 +352,8 @@ CREATE INDEX art_old_workspace_checkpoint ON art_old_workspace (checkpoint);
 `
 
 // WhenNeeded are the tables, with what makes them, that not all databases have. art_flow has what guests with a network by name have done
-// there, since layout 9. The others are of forks and databases with forks. art_fork has the forks of the tree: each is a database that
+// there, since layout 9; art_process and art_change have what processes have done, and art_released what pulls have let go of, since layout 10. The
+// others are of forks and databases with forks. art_fork has the forks of the tree: each is a database that
 // reads rows of this one as they were at a checkpoint, which therefore stays. A fork says in art_parent which database that is, and has a
 // secret in common with it: none can name a database as its parent that does not know of it. The tables of its tree have rows of its own
 // alone, and art_hidden has the keys of rows that are its parent's and not its own.
@@ -409,6 +410,22 @@ var WhenNeeded = map[string]string{
 	ended INTEGER,
 	ended_nsec INTEGER,
 	exit_code INTEGER)`,
+	"art_released": `CREATE TABLE art_released (
+	parent_ino INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	ino INTEGER NOT NULL,
+	ino_ctime INTEGER NOT NULL,
+	ino_ctime_nsec INTEGER NOT NULL,
+	mode INTEGER NOT NULL,
+	dev INTEGER NOT NULL,
+	base_ino INTEGER NOT NULL,
+	size INTEGER NOT NULL,
+	mtime INTEGER NOT NULL,
+	mtime_nsec INTEGER NOT NULL,
+	ctime INTEGER NOT NULL,
+	ctime_nsec INTEGER NOT NULL,
+	PRIMARY KEY (parent_ino, name, checkpoint)) WITHOUT ROWID`,
 	"art_change": `CREATE TABLE art_change (
 	ino INTEGER NOT NULL,
 	checkpoint INTEGER NOT NULL,

@@ -1,0 +1,276 @@
+package sqlvfs
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/ncruces/go-sqlite3"
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
+
+// A pull from a fork changes on the host what its parent and the other forks read from there, too. What they show of the host with no more than
+// that, changes with it. What they have changed or renamed themselves is to stay what it is.
+
+// ErrShowsMoved says that a directory which the guest has renamed shows one of the host that is about to change its place, or to go.
+var ErrShowsMoved = errors.New("it was renamed, and shows what is in that directory of the host")
+
+// KeepPresent has files hold all of their content that a pull from another database is about to change on the host, or to remove there, and
+// directories that were renamed all that is in them. What is at the place of the host's, and is as it has come from there, stays so: it shows
+// what comes. step is called after each part of a file, and ends the work by an error. Other errors are that of the database, of the host, and,
+// while a session runs, which is what live says, [ErrShowsMoved]: then the host is not to be changed.
+func (s *Store) KeepPresent(t Tree, host HostTree, list []HostChange, live bool, step func() error) error {
+	if err := s.commitNow(); err != nil {
+		return err
+	}
+	rows, err := Query(s, func(tx *Tx) ([]reader, error) { return tx.readsFrom(t, list) })
+	k := &keeper{s, t.Name, host, step}
+	for _, h := range rows {
+		switch {
+		case err != nil:
+		case h.dir && live: // programs may know what is in it by numbers of the host's
+			err = ErrShowsMoved
+		case h.dir:
+			err = k.dir(h.ino, h.path)
+		default:
+			err = k.file(h.holder)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", h.path, err)
+		}
+	}
+	return err
+}
+
+// keeper has the tree hold what it shows of the host.
+type keeper struct {
+	*Store
+	base string
+	host HostTree
+	step func() error
+}
+
+// reader is an inode that shows something of the host's.
+type reader struct {
+	holder
+	dir bool
+}
+
+// Reads returns an error if the database reads from the host what KeepPresent would have it hold itself.
+func (s *Store) Reads(t Tree, list []HostChange) error {
+	rows, err := Query(s, func(tx *Tx) ([]reader, error) { return tx.readsFrom(t, list) })
+	if err == nil && len(rows) > 0 {
+		err = fmt.Errorf("%s: it reads that from the host", rows[0].path)
+	}
+	return err
+}
+
+// commitNow commits what is gathered.
+func (s *Store) commitNow() error {
+	unlock, err := s.lockWriter()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return s.commitGathered()
+}
+
+// readsFrom returns what is to be held. Of changes, those that are committed count.
+func (tx *Tx) readsFrom(t Tree, list []HostChange) (kept []reader, err error) {
+	changed, linked := changedPaths(list), map[uint64]bool{}
+	for _, c := range list {
+		linked[c.Linked] = c.Linked != 0
+	}
+	var all []reader
+	err = tx.each(`SELECT o.ino, o.path, o.base_ino, i.mode & 61440 FROM art_origin o JOIN fs_inode i ON i.ino=o.ino
+		WHERE o.base=(SELECT id FROM art_base WHERE name=?) AND (o.data_limit>0 OR i.mode & 61440 = 16384)`, func(q *sqlite3.Stmt) {
+		h := reader{holder{Ino(q.ColumnInt64(0)), string(q.ColumnRawBlob(1))}, q.ColumnInt64(3) == unix.S_IFDIR}
+		if !h.ino.valid() || !database.ValidPath(h.path) {
+			return
+		}
+		at, goes := changed.find(h.path)
+		if goes || !h.dir && (at != nil && at.here || linked[uint64(q.ColumnInt64(2))]) {
+			all = append(all, h)
+		}
+	}, t.Name)
+	for _, h := range all {
+		same := true
+		if err == nil && !h.dir {
+			same, err = tx.isAsThere(h.ino)
+		}
+		if same && err == nil {
+			same, err = tx.isAt(h.holder, t.Name)
+		}
+		if !same && err == nil {
+			kept = append(kept, h)
+		}
+	}
+	return kept, err
+}
+
+// isAt tells whether an inode has no name, or only that of the host's object that it stands for.
+func (tx *Tx) isAt(h holder, base string) (bool, error) {
+	names, err := tx.namesOf(h.ino)
+	for _, n := range names {
+		at := n.Name
+		for depth := 0; n.Dir != RootIno && err == nil; depth++ {
+			var above []NameIn
+			if above, err = tx.namesOf(n.Dir); len(above) == 0 || depth > unix.PathMax {
+				break
+			}
+			n = above[0]
+			at = path.Join(n.Name, at)
+		}
+		if at != path.Join(base, h.path) {
+			return false, err
+		}
+	}
+	return true, err
+}
+
+func (tx *Tx) namesOf(ino Ino) (names []NameIn, err error) {
+	err = tx.each("SELECT parent_ino, name FROM fs_dentry WHERE ino=?", func(q *sqlite3.Stmt) {
+		names = append(names, NameIn{Ino(q.ColumnInt64(0)), string(q.ColumnRawText(1))})
+	}, ino)
+	return names, err
+}
+
+// isAsThere tells whether a file has all of its content from the host, if it is there.
+func (tx *Tx) isAsThere(ino Ino) (bool, error) {
+	in, err := tx.Get(ino)
+	if errors.Is(err, ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer tx.Put(in)
+	return tx.Follows(in)
+}
+
+// dir has a directory hold all that shows in it. Until then it shows the host's.
+func (k *keeper) dir(ino Ino, path string) error {
+	names, err := k.host.Names(path)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	for _, name := range names {
+		if err == nil {
+			err = k.entry(ino, name, childPath(path, name))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return k.Update(func(tx *Tx) error {
+		return tx.withLive(ino, func(dir *Inode) error {
+			tx.SetOrigin(dir, nil)
+			return nil
+		})
+	})
+}
+
+// entry has a directory have a row of what it shows of the host's at a name.
+func (k *keeper) entry(dir Ino, name, at string) error {
+	var free bool
+	err := k.View(func(tx *Tx) error {
+		return tx.withLive(dir, func(in *Inode) error {
+			_, there, hidden, err := tx.Child(in, name)
+			free = !there && !hidden
+			return err
+		})
+	})
+	if !free || err != nil {
+		return err
+	}
+	o, err := k.host.Describe(at)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ino, err := k.make(dir, name, at, o)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.IsDir():
+		return k.dir(ino, at)
+	case o.IsRegular():
+		return k.file(holder{ino, at})
+	}
+	return nil
+}
+
+// make makes that row, which shows what it did.
+func (k *keeper) make(dir Ino, name, at string, o *HostObject) (ino Ino, err error) {
+	err = k.Update(func(tx *Tx) error {
+		return tx.withLive(dir, func(parent *Inode) error {
+			attr := o.Attr
+			if !attr.IsDir() {
+				attr.Nlink = 1
+			}
+			in, err := tx.New(attr)
+			if err != nil {
+				return err
+			}
+			defer tx.Put(in)
+			origin := Origin{Base: k.base, Path: at, Number: uint64(in.Ino), Fingerprint: o.Fingerprint, Mode: o.Mode}
+			switch {
+			case o.IsSymlink():
+				tx.SetTarget(in, o.Target)
+			case o.IsRegular():
+				origin.Limit = o.Size
+			}
+			tx.SetOrigin(in, &origin)
+			for name, value := range o.Xattrs {
+				if err := tx.SetXattr(in, name, value); err != nil {
+					return err
+				}
+			}
+			ino = in.Ino
+			return tx.Link(parent, name, in)
+		})
+	})
+	return ino, err
+}
+
+// file has a file hold all of its content, unless the host does not have that any more.
+func (k *keeper) file(h holder) error {
+	in, err := Query(k.Store, func(tx *Tx) (*Inode, error) { return tx.Get(h.ino) })
+	if errors.Is(err, ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.View(func(tx *Tx) error { tx.Put(in); return nil }) }()
+	f, err := k.host.Content(h.path)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	is, err := f.Version()
+	was, qerr := Query(k.Store, func(*Tx) (Origin, error) {
+		if in.Origin == nil {
+			return Origin{}, nil
+		}
+		return *in.Origin, nil
+	})
+	if err = errors.Join(err, qerr); err != nil || was.Fingerprint != is {
+		return err
+	}
+	if err = k.Fill(in, f, true, func(int) error { return k.step() }); err == nil {
+		err = unchangedFrom(f, &was.Fingerprint)
+	}
+	if errors.Is(err, ErrBaseChanged) { // as after any other change there
+		err = nil
+	}
+	return err
+}
