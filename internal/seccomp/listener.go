@@ -3,7 +3,8 @@ package seccomp
 import (
 	"errors"
 	"fmt"
-	"sync"
+	"runtime"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -39,60 +40,130 @@ func NewListener(fd int) *Listener {
 }
 
 const (
-	// patience is how long an answer may take for the next call to wait for it.
+	// patience is how long an answer may take for the next call to wait for it; it may be twice that.
 	patience = 50 * time.Millisecond
 	// maxSlow is how many answers may take longer at once. Each keeps a thread.
 	maxSlow = 64
 )
 
+// server serves one listener.
+type server struct {
+	*Listener
+	answer func(*Notification)
+	over   chan struct{}
+
+	// turn is odd while an answer is in the making. Who makes it leads; when turn is another number at its end, another goroutine does.
+	turn  atomic.Uint64
+	slow  chan struct{} // one for each answer that takes longer
+	idle  atomic.Bool   // the watch waits for a call
+	begun chan struct{} // wakes it
+}
+
 // Serve passes each call to answer, which is to answer it, and closes the listener when nobody is left who could ask: from then on the
 // kernel refuses with ENOSYS. Calls are taken one after the other on one thread, since to wake another costs more than most answers
-// take; where one takes longer, another thread goes on with the next.
+// take; where one takes longer, another thread goes on with the next. answer must not keep its argument.
 func (l *Listener) Serve(answer func(*Notification)) {
-	over, slow := make(chan struct{}), make(chan struct{}, maxSlow)
-	var answers sync.WaitGroup
-	var lead func()
-	succeed := func() {
-		slow <- struct{}{}
-		lead()
+	if runtime.GOMAXPROCS(0) == 1 {
+		runtime.GOMAXPROCS(2) // one is for waiting
 	}
-	lead = func() {
-		for l.wait() {
-			var n Notification
-			switch err := l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); {
-			case errors.Is(err, unix.EINTR), errors.Is(err, unix.ENOENT): // who asked has been killed
-				continue
-			case err != nil:
-				close(over)
-				return
-			}
-			answers.Add(1)
-			next := time.AfterFunc(patience, succeed)
-			answer(&n)
-			answers.Done()
-			if !next.Stop() {
-				<-slow
-				return
-			}
-		}
-		close(over)
+	s := &server{Listener: l, answer: answer, over: make(chan struct{}), slow: make(chan struct{}, maxSlow), begun: make(chan struct{}, 1)}
+	go s.lead()
+	s.watch()
+	for range maxSlow { // until all have answered
+		s.slow <- struct{}{}
 	}
-	go lead()
-	<-over
-	answers.Wait()
 	unix.Close(l.fd)
 }
 
-// wait waits for a call, and returns false when there will be none any more.
-func (l *Listener) wait() bool {
-	for {
-		ready := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
-		switch _, err := unix.Poll(ready, -1); {
-		case errors.Is(err, unix.EINTR):
+// lead takes calls until there will be none any more, or until another goroutine leads.
+func (s *server) lead() {
+	n := &Notification{}
+	for s.wait() {
+		*n = Notification{} // as the kernel demands
+		switch err := s.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(n)); {
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.ENOENT): // who asked has been killed
+			continue
 		case err != nil:
-			return false
+			close(s.over)
+			return
+		}
+		turn := s.turn.Add(1)
+		if s.idle.Load() && s.idle.CompareAndSwap(true, false) {
+			s.begun <- struct{}{}
+		}
+		s.answer(n)
+		if !s.turn.CompareAndSwap(turn, turn+1) {
+			<-s.slow
+			return
+		}
+	}
+	close(s.over)
+}
+
+// watch has another goroutine lead when an answer takes long. It looks from time to time, as a timer for each answer would cost more than
+// the answer, and not at all while there are no calls.
+func (s *server) watch() {
+	last := s.turn.Load()
+	for {
+		select {
+		case <-s.over:
+			return
+		case <-time.After(patience):
+		}
+		turn := s.turn.Load()
+		switch {
+		case turn != last:
+		case turn%2 == 1:
+			s.slow <- struct{}{}
+			if s.turn.CompareAndSwap(turn, turn+1) {
+				go s.lead()
+			} else {
+				<-s.slow
+			}
 		default:
-			return ready[0].Revents&unix.POLLIN != 0
+			s.idle.Store(true)
+			if s.turn.Load() != turn && s.idle.CompareAndSwap(true, false) {
+				break
+			}
+			select {
+			case <-s.over:
+				return
+			case <-s.begun:
+			}
+		}
+		last = turn
+	}
+}
+
+const (
+	// nap is how long to wait for a call in a way that Go's scheduler knows nothing of. Its garbage collector may have to wait so long.
+	nap = 5 * time.Millisecond
+	// naps is how many of these to take before the scheduler is told.
+	naps = 20
+)
+
+// wait waits for a call, and returns false when there will be none any more.
+//
+// After a call of which Go's scheduler knows that it waits, others have got the processor of this goroutine, and have to be woken. The
+// scheduler's own thread then looks what has become of it, every 20 microseconds. Both take longer than an answer, so one that has
+// just answered waits on the quiet for the next call.
+func (l *Listener) wait() bool {
+	ready := unix.PollFd{Fd: int32(l.fd), Events: unix.POLLIN}
+	for i := 0; ; i++ {
+		var n uintptr
+		var errno unix.Errno
+		if i < naps {
+			timeout := unix.NsecToTimespec(nap.Nanoseconds())
+			n, _, errno = unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&ready)), 1, uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
+		} else {
+			n, _, errno = unix.Syscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&ready)), 1, 0, 0, 0, 0)
+		}
+		switch {
+		case errno == unix.EINTR:
+		case errno != 0:
+			return false
+		case n > 0:
+			return ready.Revents&unix.POLLIN != 0
 		}
 	}
 }
@@ -124,7 +195,7 @@ func (l *Listener) send(r *response) error {
 }
 
 func (l *Listener) ioctl(request uintptr, arg unsafe.Pointer) error {
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), request, uintptr(arg)); errno != 0 {
+	if _, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(l.fd), request, uintptr(arg)); errno != 0 {
 		return errno
 	}
 	return nil
