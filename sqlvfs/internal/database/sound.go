@@ -2,6 +2,7 @@ package database
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -47,7 +48,7 @@ var bad = map[*Kept]string{
 }
 
 func notIntegers(columns ...string) string {
-	return strings.Join(each("typeof($%s) <> 'integer'", columns), " OR ")
+	return "NOT integers(" + strings.Join(each("$%s", columns), ", ") + ")" // faster than one typeof for each
 }
 
 // Bad is a condition that a row of the table has, now or then, whose values cannot be. It uses [Functions].
@@ -67,6 +68,9 @@ func Functions(c *sqlite3.Conn, chunkSize int64) error {
 		return c.CreateFunction(name, 0, sqlite3.DETERMINISTIC, func(ctx sqlite3.Context, _ ...sqlite3.Value) { ctx.ResultInt64(n) })
 	}
 	return errors.Join(
+		c.CreateFunction("integers", -1, sqlite3.DETERMINISTIC, func(ctx sqlite3.Context, all ...sqlite3.Value) {
+			ctx.ResultBool(!slices.ContainsFunc(all, func(v sqlite3.Value) bool { return v.Type() != sqlite3.INTEGER }))
+		}),
 		predicate("valid_name", ValidName),
 		predicate("valid_path", ValidPath),
 		number("chunk_size", chunkSize),
