@@ -19,6 +19,7 @@ import (
 type job struct {
 	pidfd   int
 	pid     int
+	keeper  bool // hears what is sent to the process group, and says so by heard
 	signals chan os.Signal
 	done    chan struct{}
 
@@ -105,6 +106,9 @@ const echoTime = time.Second
 
 // reached reports whether a signal that we have got has reached the command by itself, or will.
 func (j *job) reached(sig unix.Signal) bool {
+	if j.keeper {
+		return j.toGroup(sig)
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.take(sig) {
@@ -116,6 +120,40 @@ func (j *job) reached(sig unix.Signal) bool {
 	}
 	j.merged[sig]++
 	return true
+}
+
+// toGroup reports whether a signal that we have got was sent to the process group, and the command is in that. The keeper is
+// there, too, and may hear of it a little later.
+func (j *job) toGroup(sig unix.Signal) bool {
+	const looks, pause = 25, 2 * time.Millisecond
+	for range looks {
+		if !j.sharesGroup() {
+			return false
+		}
+		j.mu.Lock()
+		found := j.take(sig)
+		j.mu.Unlock()
+		if found {
+			return true
+		}
+		time.Sleep(pause)
+	}
+	return false
+}
+
+// heard notes that the keeper has got a signal.
+func (j *job) heard(sig unix.Signal) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.note(sig)
+}
+
+// note records that a signal has reached the command. The caller holds mu.
+func (j *job) note(sig unix.Signal) {
+	const most = 64 // of others' signals that never reach us
+	if direct := j.direct[sig]; len(direct) < most {
+		j.direct[sig] = append(direct, time.Now())
+	}
 }
 
 // take removes the record of a signal that has reached the command. The caller holds mu.
@@ -144,10 +182,7 @@ func (j *job) echo(pid int, info *decode.Siginfo) bool {
 	case j.merged[sig] > 0:
 		j.merged[sig]--
 	default:
-		const most = 64 // of others' signals that never reach us
-		if direct := j.direct[sig]; len(direct) < most {
-			j.direct[sig] = append(direct, time.Now())
-		}
+		j.note(sig)
 	}
 	return false
 }

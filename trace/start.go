@@ -20,8 +20,11 @@ const launcherName = "art-trace-launcher"
 // The main goroutine is on the process's first thread while packages are
 // initialised (runtime.main), the one that the tracer attaches to.
 func init() {
-	if len(os.Args) > 3 && os.Args[0] == launcherName {
+	switch {
+	case len(os.Args) > 3 && os.Args[0] == launcherName:
 		become(os.Args)
+	case len(os.Args) > 4 && os.Args[0] == keeperName:
+		keep(os.Args)
 	}
 }
 
@@ -48,11 +51,7 @@ func launch(cmd *Command, filter []unix.SockFilter, files []uintptr) (pid int, r
 		unix.Close(pair[0])
 		return 0, 0, fmt.Errorf("start launcher: %w", err)
 	}
-	args := cmd.Args
-	if len(args) == 0 {
-		args = []string{cmd.Path}
-	}
-	argv := append([]string{launcherName, strconv.Itoa(pair[1]), cmd.Path}, args...)
+	argv := append([]string{launcherName, strconv.Itoa(pair[1]), cmd.Path}, cmd.argv()...)
 	pid, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{
 		Dir: cmd.Dir, Env: cmd.environ(), Files: files,
 	})
@@ -64,7 +63,7 @@ func launch(cmd *Command, filter []unix.SockFilter, files []uintptr) (pid int, r
 	if err == nil {
 		// A byte in front tells "no filter" from the end of file that the
 		// launcher sees when we are dead.
-		err = unix.Send(pair[0], append([]byte{0}, seccomp.Marshal(filter)...), unix.MSG_NOSIGNAL)
+		err = unix.Send(pair[0], append([]byte{stopped}, seccomp.Marshal(filter)...), unix.MSG_NOSIGNAL)
 	}
 	if err != nil {
 		unix.Close(pair[0]) // the launcher reads end of file, and exits
@@ -73,6 +72,12 @@ func launch(cmd *Command, filter []unix.SockFilter, files []uintptr) (pid int, r
 	}
 	return pid, pair[0], nil
 }
+
+// The first byte of the message to the launcher says what its filter does.
+const (
+	stopped  = iota // it stops for ptrace
+	observed        // it asks a listener, which is handed over
+)
 
 // become is the launcher: it waits until it is traced, loads the filter, and
 // executes the command. It does not return.
@@ -95,7 +100,11 @@ func become(args []string) {
 	}
 	if n > 1 {
 		prog, err := seccomp.Unmarshal(message[1:n])
-		if err == nil {
+		switch {
+		case err != nil:
+		case message[0] == observed:
+			err = installObserved(sock, prog)
+		default:
 			err = seccomp.Install(prog)
 		}
 		if err != nil {
@@ -112,10 +121,11 @@ func become(args []string) {
 	fail(stageExec, err)
 }
 
-// The launcher's report is one of these bytes and an errno.
+// The launcher's report is one of these bytes and an errno, or the listener.
 const (
-	stageFilter = 'f'
-	stageExec   = 'x'
+	stageFilter   = 'f'
+	stageExec     = 'x'
+	stageListener = 'l'
 )
 
 // launchError reads the launcher's report: nil when the command was executed.
@@ -125,8 +135,13 @@ func launchError(sock int) error {
 	if err != nil || n != len(b) {
 		return nil
 	}
-	errno := unix.Errno(binary.NativeEndian.Uint32(b[1:]))
-	if b[0] == stageExec {
+	return failure(b[:])
+}
+
+// failure is the error of which a launcher's report tells.
+func failure(report []byte) error {
+	errno := unix.Errno(binary.NativeEndian.Uint32(report[1:]))
+	if report[0] == stageExec {
 		return fmt.Errorf("%w: %w", ErrNotExecuted, errno)
 	}
 	return fmt.Errorf("load seccomp filter: %w", errno)

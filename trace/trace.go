@@ -70,6 +70,14 @@ type Command struct {
 	// has executed another program.
 	FilterByPayload bool
 
+	// Entries says that the Handler wants to know which calls are made, and not what comes of them: of its methods Enter
+	// and Flush alone are called. It may refuse or answer a call, but neither change its arguments, which is
+	// the error ErrChanged, nor memory. Then the engine can be Notification.
+	Entries bool
+
+	// Engine is the one to use; Auto chooses.
+	Engine Engine
+
 	// Foreground makes this process stand for the command in job control: it
 	// passes on the signals that end, stop and continue it, and stops with it.
 	Foreground bool
@@ -97,6 +105,14 @@ func (cmd *Command) selected(handler Handler) (syscalls.Set, []unix.SockFilter, 
 	}
 	filter, err := seccomp.Trace(set.Names())
 	return set, filter, err
+}
+
+// argv returns the command's arguments, with argv[0].
+func (cmd *Command) argv() []string {
+	if len(cmd.Args) == 0 {
+		return []string{cmd.Path}
+	}
+	return cmd.Args
 }
 
 // environ returns the command's environment.

@@ -24,6 +24,18 @@ func shell(script string, calls ...string) *trace.Command {
 	return &trace.Command{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Stderr: os.Stderr, Calls: calls}
 }
 
+// engines runs a test of entries with each engine, which as has a command traced by.
+func engines(t *testing.T, test func(t *testing.T, as func(*trace.Command) *trace.Command)) {
+	for name, engine := range map[string]trace.Engine{"ptrace": trace.Ptrace, "notification": trace.Notification} {
+		t.Run(name, func(t *testing.T) {
+			test(t, func(cmd *trace.Command) *trace.Command {
+				cmd.Entries, cmd.Engine = true, engine
+				return cmd
+			})
+		})
+	}
+}
+
 // run traces a shell command, of which the handler hears the calls named, and
 // returns its output and exit code.
 func run(t *testing.T, script, calls string, handler trace.Handler) (string, int) {
@@ -109,23 +121,28 @@ func TestChain(t *testing.T) {
 
 // The command gets the streams, the directory and the environment that it was given.
 func TestStreams(t *testing.T) {
+	testStreams(t, func(cmd *trace.Command) *trace.Command { return cmd })
+	engines(t, testStreams)
+}
+
+func testStreams(t *testing.T, as func(*trace.Command) *trace.Command) {
 	dir := t.TempDir()
 	var out bytes.Buffer
-	status, err := trace.Run(t.Context(), &trace.Command{
+	status, err := trace.Run(t.Context(), as(&trace.Command{
 		Path: "/bin/sh", Args: []string{"sh", "-c", "cat; pwd; echo $A $PWD; echo no >&2; exit 5"},
 		Dir: dir, Env: []string{"A=b"}, Stdin: strings.NewReader("in\n"), Stdout: &out, Stderr: &out,
-	}, trace.Ignore{})
+	}), trace.Ignore{})
 	if want := "in\n" + dir + "\nb " + dir + "\nno\n"; err != nil || status.ExitStatus() != 5 || out.String() != want {
 		t.Errorf("%v, %d, %q, want %q", err, status.ExitStatus(), out.String(), want)
 	}
 	out.Reset()
-	if _, err := trace.Run(t.Context(), &trace.Command{Path: "/bin/cat"}, trace.Ignore{}); err != nil {
+	if _, err := trace.Run(t.Context(), as(&trace.Command{Path: "/bin/cat"}), trace.Ignore{}); err != nil {
 		t.Errorf("without streams: %v", err)
 	}
-	if _, err := trace.Run(t.Context(), &trace.Command{Path: "/nonexistent"}, trace.Ignore{}); !errors.Is(err, trace.ErrNotExecuted) {
+	if _, err := trace.Run(t.Context(), as(&trace.Command{Path: "/nonexistent"}), trace.Ignore{}); !errors.Is(err, trace.ErrNotExecuted) {
 		t.Errorf("without a program: %v", err)
 	}
-	if _, err := trace.Run(t.Context(), &trace.Command{Path: "/bin/true", Calls: []string{"opennat"}}, trace.Ignore{}); err == nil {
+	if _, err := trace.Run(t.Context(), as(&trace.Command{Path: "/bin/true", Calls: []string{"opennat"}}), trace.Ignore{}); err == nil {
 		t.Error("there is a call named opennat")
 	}
 }
@@ -159,7 +176,12 @@ func TestSetString(t *testing.T) {
 // When the context ends, all processes of the trace have ended, also those without
 // the first one.
 func TestContext(t *testing.T) {
-	for _, script := range []string{"sleep 1000", "sleep 1000 & exit 0", "while :; do :; done"} {
+	testContext(t, func(cmd *trace.Command) *trace.Command { return cmd })
+	engines(t, testContext)
+}
+
+func testContext(t *testing.T, as func(*trace.Command) *trace.Command) {
+	for _, script := range []string{"sleep 1000", "sleep 1000 & exit 0", "while :; do :; done", "(while :; do :; done) & exit 0"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		started := make(chan struct{})
 		go func() {
@@ -169,12 +191,12 @@ func TestContext(t *testing.T) {
 		}()
 		pids := map[int]bool{}
 		begun := time.Now()
-		_, err := trace.Run(ctx, shell(script, "execve", "getpid"), hooks(nil, func(c *decode.Call) {
+		_, err := trace.Run(ctx, as(shell(script, "execve", "getpid")), hooks(func(c *decode.Call) {
 			if len(pids) == 0 {
 				close(started)
 			}
 			pids[c.Pid] = true
-		}))
+		}, nil))
 		if !errors.Is(err, context.Canceled) || time.Since(begun) > 10*time.Second {
 			t.Errorf("%s: %v after %v", script, err, time.Since(begun))
 		}
@@ -258,21 +280,32 @@ func TestBesideOthers(t *testing.T) {
 
 // A handler that leaves its goroutine ends the trace.
 func TestGoexit(t *testing.T) {
-	done := make(chan error)
-	go func() {
-		_, err := trace.Run(context.Background(), shell("sleep 1000", "execve"), hooks(nil, func(*decode.Call) { runtime.Goexit() }))
-		done <- err
-	}()
-	if err := <-done; err == nil {
-		t.Error("no error")
-	}
+	engines(t, func(t *testing.T, as func(*trace.Command) *trace.Command) {
+		done := make(chan error)
+		go func() {
+			_, err := trace.Run(context.Background(), as(shell("sleep 1000", "execve")), hooks(func(*decode.Call) { runtime.Goexit() }, nil))
+			done <- err
+		}()
+		if err := <-done; err == nil {
+			t.Error("no error")
+		}
+	})
 }
 
 // An error of the handler ends the trace and every process.
 func TestError(t *testing.T) {
-	wrong, pid := errors.New("wrong"), 0
-	_, err := trace.Run(t.Context(), shell("sleep 1000", "execve"), trace.Hooks{OnExit: func(c *decode.Call) error { pid = c.Pid; return wrong }})
-	if !errors.Is(err, wrong) || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
-		t.Errorf("%v; process %d", err, pid)
+	wrong := errors.New("wrong")
+	ended := func(t *testing.T, err error, pid int) {
+		if !errors.Is(err, wrong) || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			t.Errorf("%v; process %d", err, pid)
+		}
 	}
+	pid := 0
+	_, err := trace.Run(t.Context(), shell("sleep 1000", "execve"), trace.Hooks{OnExit: func(c *decode.Call) error { pid = c.Pid; return wrong }})
+	ended(t, err, pid)
+	engines(t, func(t *testing.T, as func(*trace.Command) *trace.Command) {
+		pid := 0
+		_, err := trace.Run(t.Context(), as(shell("sleep 1000", "execve")), trace.Hooks{OnEnter: func(c *decode.Call) error { pid = c.Pid; return wrong }})
+		ended(t, err, pid)
+	})
 }

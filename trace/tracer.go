@@ -71,6 +71,10 @@ func Run(ctx context.Context, cmd *Command, handler Handler) (unix.WaitStatus, e
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
+	engine, err := cmd.engine()
+	if err != nil {
+		return 0, err
+	}
 	set, filter, err := cmd.selected(handler)
 	if err != nil {
 		return 0, fmt.Errorf("trace: %w", err)
@@ -78,6 +82,16 @@ func Run(ctx context.Context, cmd *Command, handler Handler) (unix.WaitStatus, e
 	streams, err := cmd.streams()
 	if err != nil {
 		return 0, fmt.Errorf("trace: %w", err)
+	}
+	if engine == Notification {
+		end, err := observe(ctx, cmd, handler, set, streams)
+		if !errors.Is(err, errNoListener) || cmd.Engine == Notification {
+			streams.started()
+			return end, errors.Join(err, streams.wait())
+		}
+	}
+	if cmd.Entries {
+		handler = entries{to: handler}
 	}
 	t := &tracer{handler: handler, selected: set.Has, tasks: map[int]*task{}}
 	if cmd.Foreground {

@@ -154,6 +154,12 @@ func BenchmarkSelected(b *testing.B) {
 	benchmarkLoop(b, "open 10000 wall", strace, own)
 }
 
+// Selected calls by user notification: art-trace against nothing.
+func BenchmarkEntries(b *testing.B) {
+	native, _, own := contenders(b, "", "--entries --syscalls openat")
+	benchmarkLoop(b, "open 10000 wall", native, own)
+}
+
 // All calls: art-trace against strace without a filter.
 func BenchmarkAllCalls(b *testing.B) {
 	_, strace, own := contenders(b, "-f", "")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -53,5 +54,16 @@ func TestForeignCall(t *testing.T) {
 $`)
 	if log := logOf(t, cmd); !want.MatchString(log) {
 		t.Errorf("got\n%s", log)
+	}
+	for _, engine := range []string{"ptrace", "notify"} {
+		cmd.Args = append([]string{cmd.Args[0], "--entries", "--engine", engine}, cmd.Args[1:]...)
+		again := &exec.Cmd{Path: cmd.Path, Args: cmd.Args, Dir: cmd.Dir, Env: cmd.Env}
+		if out, err := again.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		want := regexp.MustCompile(`^\d+ +i386:getpid\((\w+, ){5}\w+\) += \?\n\d+ +exit\(0\) += \?\n$`)
+		if log := logOf(t, cmd); !want.MatchString(log) {
+			t.Errorf("%s: got\n%s", engine, log)
+		}
 	}
 }

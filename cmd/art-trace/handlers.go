@@ -47,10 +47,10 @@ func (o *options) logger(log *os.File) (trace.Handler, func() error) {
 	switch {
 	case o.summary:
 		last := output.NewSummary(w, o.style.Only, o.json)
-		return last, last.Finish
+		return o.counting(last), last.Finish
 	case o.report:
 		last := report.New(w, o.json)
-		return last, last.Finish
+		return o.counting(last), last.Finish
 	case o.separate:
 		return output.NewSeparateText(o.openSeparate, o.style), nothing
 	case o.withSummary:
@@ -58,6 +58,14 @@ func (o *options) logger(log *os.File) (trace.Handler, func() error) {
 		return trace.Chain(o.single(o.enduring(w)), last), last.Finish
 	}
 	return o.single(o.enduring(w)), nothing
+}
+
+// counting returns the handler that counts for a digest.
+func (o *options) counting(digest trace.Handler) trace.Handler {
+	if o.style.Entries {
+		return output.Asked(digest)
+	}
+	return digest
 }
 
 // single returns the handler that writes the trace to one file.

@@ -8,11 +8,13 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/trace/output"
+	"github.com/riverlytech/art/trace"
 )
 
 // options are the flags.
 type options struct {
 	log, syscalls, format, filterBy string
+	engine                          string
 	logFD, secretsFD, attach        int
 	summary, withSummary, report    bool
 	json, separate, version         bool
@@ -41,7 +43,7 @@ func (o *options) variables() map[string]any {
 	}
 	return map[string]any{
 		"log": &o.log, "log-fd": &o.logFD, "secrets-fd": &o.secretsFD, "syscalls": &o.syscalls, "format": &o.format,
-		"filter-by": &o.filterBy, "attach": &o.attach, "summary": &o.summary, "with-summary": &o.withSummary,
+		"filter-by": &o.filterBy, "engine": &o.engine, "entries": &o.style.Entries, "attach": &o.attach, "summary": &o.summary, "with-summary": &o.withSummary,
 		"report": &o.report, "json": &o.json, "deny": &o.deny, "e": &o.expressions, "trace-path": &o.paths,
 		"successful-only": &o.successful, "failed-only": &o.failed,
 		"signal": qualify("signal", "all"), "status": qualify("status", ""), "quiet": qualify("quiet", "attach"), "no-exits": &o.style.NoExits,
@@ -71,11 +73,33 @@ func (o *options) complete() error {
 	if err := o.chooseFormat(); err != nil {
 		return err
 	}
+	if err := o.checkEntries(); err != nil {
+		return err
+	}
 	if o.separate && (o.log == "" || o.format != formatText || o.withSummary) {
 		return errors.New("-ff: a file for each thread needs a --log to be named after, and a trace in text")
 	}
 	return nil
 }
+
+// checkEntries refuses what needs more than entries, if no more is asked for.
+func (o *options) checkEntries() error {
+	if !o.style.Entries {
+		return nil
+	}
+	for flag, given := range map[string]bool{
+		"-z, -Z and --status": o.style.Only != output.Any, "-T": o.style.Duration != output.NotShown, "-C": o.withSummary, "--attach": o.attach != 0,
+		"-e read and -e write": o.style.Dump.Read != nil || o.style.Dump.Written != nil,
+	} {
+		if given {
+			return cli.WithHint(fmt.Errorf("read --entries: %s cannot be had with it", flag), "leave out --entries: exits are seen then, too")
+		}
+	}
+	return nil
+}
+
+// engines are the engines of package trace by the names of --engine.
+var engines = map[string]trace.Engine{"": trace.Auto, "auto": trace.Auto, "ptrace": trace.Ptrace, "notify": trace.Notification}
 
 // chooseFormat makes of --format and the flags that stand for formats one: json may be said of a report and of
 // a summary, too.

@@ -88,6 +88,7 @@ func (o *options) start(args []string, calls []string, handler trace.Handler) (i
 	cmd := &trace.Command{
 		Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Calls: calls, FilterByPayload: o.filterBy == "payload", Foreground: true,
+		Entries: o.style.Entries, Engine: engines[o.engine],
 	}
 	var err error
 	if cmd.Path, err = exec.LookPath(args[0]); err != nil && !errors.Is(err, exec.ErrDot) {

@@ -78,15 +78,7 @@ func (l *Listener) Serve(answer func(*Notification)) {
 // lead takes calls until there will be none any more, or until another goroutine leads.
 func (s *server) lead() {
 	n := &Notification{}
-	for s.wait() {
-		*n = Notification{} // as the kernel demands
-		switch err := s.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(n)); {
-		case errors.Is(err, unix.EINTR), errors.Is(err, unix.ENOENT): // who asked has been killed
-			continue
-		case err != nil:
-			close(s.over)
-			return
-		}
+	for s.Receive(n) {
 		turn := s.turn.Add(1)
 		if s.idle.Load() && s.idle.CompareAndSwap(true, false) {
 			s.begun <- struct{}{}
@@ -99,6 +91,24 @@ func (s *server) lead() {
 	}
 	close(s.over)
 }
+
+// Receive waits for the next call, whatever has become of those before, and returns false when there will be none any more. Who takes one
+// call after the other, as Serve does not, needs at least two processors of Go's (runtime.GOMAXPROCS): one is for waiting.
+func (l *Listener) Receive(n *Notification) bool {
+	for l.wait() {
+		*n = Notification{} // as the kernel demands
+		switch err := l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(n)); {
+		case err == nil:
+			return true
+		case !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.ENOENT): // who asked has been killed
+			return false
+		}
+	}
+	return false
+}
+
+// Close ends the listening. From then on the kernel refuses the calls with ENOSYS.
+func (l *Listener) Close() { unix.Close(l.fd) }
 
 // watch has another goroutine lead when an answer takes long. It looks from time to time, as a timer for each answer would cost more than
 // the answer, and not at all while there are no calls.
@@ -171,6 +181,11 @@ func (l *Listener) wait() bool {
 // Refuse has a call fail. It is no error that who asked is gone.
 func (l *Listener) Refuse(n *Notification, errno unix.Errno) error {
 	return l.send(&response{id: n.ID, err: -int32(errno)})
+}
+
+// Return has a call return a value without being made.
+func (l *Listener) Return(n *Notification, value int64) error {
+	return l.send(&response{id: n.ID, val: uint64(value)})
 }
 
 // Continue has the kernel make the call, with what the arguments point to by then: this permits nothing that is not permitted anyway.

@@ -47,14 +47,20 @@ func Unmarshal(b []byte) ([]unix.SockFilter, error) {
 // order to load a filter (no_new_privs, seccomp(2)): set-user-ID programs run
 // without theirs afterwards, as they would under any unprivileged tracer.
 func Install(program []unix.SockFilter) error {
-	_, err := set(program, 0)
+	_, err := setUnprivileged(program, 0)
+	return err
+}
+
+// setUnprivileged is set for those without privileges too, who give up gaining any.
+func setUnprivileged(program []unix.SockFilter, flags uintptr) (int, error) {
+	fd, err := set(program, flags)
 	if errors.Is(err, unix.EACCES) {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-			return os.NewSyscallError("set no_new_privs", err)
+			return -1, os.NewSyscallError("set no_new_privs", err)
 		}
-		_, err = set(program, 0)
+		fd, err = set(program, flags)
 	}
-	return os.NewSyscallError("load seccomp filter", err)
+	return fd, os.NewSyscallError("load seccomp filter", err)
 }
 
 // Listen loads a filter of Notify's into the calling thread, and returns the descriptor by which the kernel asks
@@ -66,6 +72,13 @@ func Listen(program []unix.SockFilter) (fd int, err error) {
 		return set(program, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 	}
 	return fd, err
+}
+
+// InstallObserved is Install for Observe's filters, and returns the descriptor by which the kernel asks. It is an error (EINVAL) that the
+// kernel cannot keep signals from interrupting a call that was received, so that it would be received again, and one (EBUSY) that
+// somebody listens to a filter of this thread already: there can be one listener.
+func InstallObserved(program []unix.SockFilter) (fd int, err error) {
+	return setUnprivileged(program, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 }
 
 func set(program []unix.SockFilter, flags uintptr) (int, error) {

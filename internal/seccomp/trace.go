@@ -23,11 +23,17 @@ import (
 //
 // A name that the architecture does not have is an error.
 func Trace(calls []string) ([]unix.SockFilter, error) {
-	return traceProgram(syscalls.Native, calls)
+	return traceProgram(syscalls.Native, unix.SECCOMP_RET_TRACE, calls)
 }
 
-func traceProgram(arch *syscalls.Arch, calls []string) ([]unix.SockFilter, error) {
-	const trace, allow = unix.SECCOMP_RET_TRACE, unix.SECCOMP_RET_ALLOW
+// Observe is Trace for a Listener: its filter answers SECCOMP_RET_USER_NOTIF for the same calls. Where nobody listens any more they
+// fail with ENOSYS.
+func Observe(calls []string) ([]unix.SockFilter, error) {
+	return traceProgram(syscalls.Native, unix.SECCOMP_RET_USER_NOTIF, calls)
+}
+
+func traceProgram(arch *syscalls.Arch, trace uint32, calls []string) ([]unix.SockFilter, error) {
+	const allow = unix.SECCOMP_RET_ALLOW
 	selected := map[int]bool{}
 	var actions []uint32
 	for _, name := range append([]string{"execve", "execveat"}, calls...) {

@@ -135,7 +135,7 @@ complete -c art -n '__art_at art 1' -a '(__art_agents)'
 # generated: fish
 set -g __art_commands 'art' 'art run' 'art diff' 'art pull' 'art push' 'art reset' 'art status' 'art log' 'art blame' 'art timeline' 'art net' 'art checkpoint' 'art undo' 'art redo' 'art rewind' 'art fork' 'art merge' 'art bisect' 'art try' 'art compare' 'art gc' 'art list' 'art rm' 'art ps' 'art ports' 'art exec' 'art attach' 'art logs' 'art kill' 'art grant' 'art grants' 'art wait' 'art presets' 'art agent' 'art agent new' 'art agent ls' 'art agent show' 'art agent rm' 'art home' 'art home ls' 'art home rm' 'art home seed' 'art home diff' 'art config' 'art trust' 'art doctor' 'art-fuse' 'art-fuse ls' 'art-fuse cat' 'art-fuse stat' 'art-fuse tree' 'art-fuse mount' 'art-fuse check' 'art-fuse backup' 'art-fuse flatten' 'art-sync' 'art-sync diff' 'art-sync pull' 'art-sync push' 'art-sync reset' 'art-sync status' 'art-sync log' 'art-sync blame' 'art-sync timeline' 'art-sync net' 'art-sync checkpoint' 'art-sync undo' 'art-sync redo' 'art-sync rewind' 'art-sync fork' 'art-sync merge' 'art-sync compare' 'art-sync gc' 'art-sync list' 'art-sync rm' 'art-trace'
 set -g __art_payloads 'art' 'art run' 'art bisect' 'art try' 'art exec' 'art-trace'
-set -g __art_valued -m --mount -d --db --name --home --agent --detach-keys --end --time --network --publish --path -e --env --preset --see --hide --allow --events --trace-log --trace-syscalls --trace-format --mode --workspace --exclude --from --command --host --label --at --good --bad -n --count -j --jobs --checkpoints --days --size -w --cwd -s --signal --id --base --fsname -o --log --output --log-fd --syscalls --trace --signals --status -P --trace-path --format -p --attach --deny --secrets-fd --filter-by --string-limit -a --columns
+set -g __art_valued -m --mount -d --db --name --home --agent --detach-keys --end --time --network --publish --path -e --env --preset --see --hide --allow --events --trace-log --trace-syscalls --trace-format --mode --workspace --exclude --from --command --host --label --at --good --bad -n --count -j --jobs --checkpoints --days --size -w --cwd -s --signal --id --base --fsname -o --log --output --log-fd --syscalls --trace --signals --status -P --trace-path --format -p --attach --deny --secrets-fd --filter-by --engine --string-limit -a --columns
 complete -c art -n '__art_at "art" 1' -a run -d 'run a command whose changes stay apart'
 complete -c art -n '__art_at "art" 1' -a diff -d 'show what the guest changed'
 complete -c art -n '__art_at "art" 1' -a pull -d 'bring what the guest changed to the host'
@@ -800,10 +800,12 @@ complete -c art-trace -n '__art_at "art-trace"' -s c -l summary -l summary-only 
 complete -c art-trace -n '__art_at "art-trace"' -s C -l with-summary -d 'write the trace, and that table at its end'
 complete -c art-trace -n '__art_at "art-trace"' -l report -d 'write only a digest at the end'
 complete -c art-trace -n '__art_at "art-trace"' -l json -d 'write json'
+complete -c art-trace -n '__art_at "art-trace"' -l entries -d 'tell only which calls are made, not what they return, nor of signals and ends'
 complete -c art-trace -n '__art_at "art-trace"' -s p -l attach -x -a '(__fish_complete_pids)' -d 'trace a running process and what it starts, until it ends or art-trace is interrupted'
 complete -c art-trace -n '__art_at "art-trace"' -l deny -x -a '(__art_calls)' -d 'let calls, named as for --syscalls, fail with ERRNO, such as ENOENT'
 complete -c art-trace -n '__art_at "art-trace"' -l secrets-fd -x -d 'show what is in the open descriptor N as asterisks'
 complete -c art-trace -n '__art_at "art-trace"' -l filter-by -x -a 'self payload' -d 'self'
+complete -c art-trace -n '__art_at "art-trace"' -l engine -x -a 'auto ptrace notify' -d 'ptrace'
 complete -c art-trace -n '__art_at "art-trace"' -s s -l string-limit -x -d 'show up to N bytes of strings and buffers, and N arguments of a program'
 complete -c art-trace -n '__art_at "art-trace"' -s x -l non-ascii-in-hex -d 'show strings that are no ASCII text as hexadecimal numbers'
 complete -c art-trace -n '__art_at "art-trace"' -o xx -l strings-in-hex -l all-in-hex -d 'show all strings so, or with non-ascii-chars only those characters'

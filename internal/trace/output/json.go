@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -20,6 +21,7 @@ import (
 //	call        call, args, ret, error if it failed, injected if a policy has
 //	            answered it, duration; arch if foreign
 //	unfinished  call, args so far; the thread ended, or was let go, in this call
+//	entry       call, args as they are before it, in a trace of entries
 //	signal      signal, info: about to be delivered
 //	stopped     signal: the thread has stopped
 //	superseded  by: thread by has taken pid's place with an execve
@@ -135,7 +137,13 @@ func archName(c *decode.Call) string {
 func (j *JSON) Enter(c *decode.Call) error {
 	j.style.apply(c, jsonStrings)
 	j.entered[c.Pid], _ = decode.Enter(c)
-	return nil
+	if !j.style.Entries {
+		return nil
+	}
+	if c.Injected {
+		return errors.Join(j.Exit(c), j.Flush())
+	}
+	return j.write(j.call(c, "entry"))
 }
 
 // Exit implements trace.Handler.

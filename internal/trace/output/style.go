@@ -75,6 +75,7 @@ type Style struct {
 	Strings     int        // how many bytes of strings and buffers (-s); as many as the format shows by itself if 0
 	Column      int        // where results stand (-a); 40 if 0
 	Only        Only       // -z, -Z and -e status
+	Entries     bool       // the trace is one of entries: a result is known of those calls alone that a policy answers
 	// Dump says what is shown whole of what calls read and write, in the format of text (-e read and -e write).
 	Dump decode.Dump
 	// Signals tells which signals are shown; all if it is nil.

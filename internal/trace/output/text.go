@@ -179,7 +179,30 @@ func (t *Text) Enter(c *decode.Call) error {
 		return nil
 	}
 	t.write(c, e)
+	if t.style.Entries {
+		t.leave(c)
+	}
 	return t.flush()
+}
+
+// leave ends the line of a call whose exit will not be seen.
+func (t *Text) leave(c *decode.Call) {
+	t.open = 0
+	if !c.Injected {
+		t.unfinished(c.Pid)
+	} else {
+		t.finish(func(b []byte) []byte { return append(decode.AppendResult(b, c), " (INJECTED)"...) })
+	}
+	delete(t.entered, c.Pid)
+}
+
+// unfinished ends the line of a call that does not return, or is not seen to.
+func (t *Text) unfinished(pid int) {
+	if !t.entered[pid].complete {
+		t.comma(pid)
+		t.text(func(b []byte) []byte { return append(b, " <unfinished ...>"...) })
+	}
+	t.finish(func(b []byte) []byte { return append(b, '?') })
 }
 
 // start makes the head of a call's line: its name and the arguments that are known at its entry.
@@ -320,11 +343,7 @@ func (t *Text) Ended(pid int, status unix.WaitStatus, during *decode.Call) error
 			t.release(during)
 		}
 		t.resume(during)
-		if !t.entered[pid].complete {
-			t.comma(pid)
-			t.text(func(b []byte) []byte { return append(b, " <unfinished ...>"...) })
-		}
-		t.finish(func(b []byte) []byte { return append(b, '?') })
+		t.unfinished(pid)
 	}
 	delete(t.entered, pid)
 	if err := t.end(pid, status); err != nil {

@@ -1,0 +1,162 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+)
+
+// keeperName is argv[0] of the process that is the command's parent when no ptrace is.
+//
+// Where the listener to a filter is gone, the kernel has the calls fail with ENOSYS, and programs would go on without what
+// they count on. So nothing of the trace may outlive the tracer, whatever ends that, and there is no PTRACE_O_EXITKILL
+// without ptrace. The keeper sees by its socket that the tracer is gone, or wants an end, and kills all that is below it,
+// which is all of the trace: it is a subreaper (PR_SET_CHILD_SUBREAPER in prctl(2)), so what loses its parent gets it.
+const keeperName = "art-trace-keeper"
+
+// What the keeper says, each with a number.
+const (
+	keeperStarted = 'p' // the command's process id
+	keeperFailed  = 'k' // why it could not start it: an errno
+	keeperStopped = 's' // a signal has stopped the command
+	keeperHeard   = 'g' // a signal has come to the whole process group
+	keeperEnded   = 'e' // the command's wait status
+)
+
+// keep is the keeper. It does not return.
+func keep(args []string) {
+	control, err := strconv.Atoi(args[1])
+	if err != nil {
+		os.Exit(cli.ExitArt)
+	}
+	unix.CloseOnExec(control)
+	say := func(what byte, number uint32) {
+		message := binary.NativeEndian.AppendUint32([]byte{what}, number)
+		_ = unix.Send(control, message, unix.MSG_NOSIGNAL) // fails when the tracer is gone
+	}
+	var root int
+	if err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err == nil {
+		root, err = syscall.ForkExec("/proc/self/exe", append([]string{launcherName}, args[2:]...), &syscall.ProcAttr{
+			Env: os.Environ(), Files: []uintptr{0, 1, 2},
+		})
+	}
+	if err != nil {
+		var errno unix.Errno
+		errors.As(err, &errno)
+		say(keeperFailed, uint32(errno))
+		os.Exit(cli.ExitArt)
+	}
+	letGo()
+	signals := make(chan os.Signal, 64)
+	signal.Notify(signals, forwarded...) // none ends or stops the keeper
+	say(keeperStarted, uint32(root))
+	go func() {
+		for sig := range signals {
+			say(keeperHeard, uint32(sig.(unix.Signal)))
+		}
+	}()
+	var end atomic.Bool
+	go func() {
+		var b [1]byte
+		for {
+			n, err := unix.Read(control, b[:])
+			if n == 0 || err != nil && !errors.Is(err, unix.EINTR) {
+				break
+			}
+		}
+		end.Store(true)
+		for {
+			killBelow(os.Getpid())
+			time.Sleep(5 * time.Millisecond) // for the children of those to become ours
+		}
+	}()
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, unix.WALL|unix.WUNTRACED, nil)
+		switch {
+		case errors.Is(err, unix.ECHILD):
+			os.Exit(cli.OK)
+		case err != nil || pid != root:
+		case status.Stopped():
+			say(keeperStopped, uint32(status.StopSignal()))
+		default:
+			say(keeperEnded, uint32(status))
+		}
+	}
+}
+
+// letGo gives up what the keeper has inherited for the command alone: others wait for it to be closed everywhere.
+func letGo() {
+	if null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
+		for fd := range 3 {
+			_ = unix.Dup3(null, fd, 0)
+		}
+	}
+	for _, name := range names("/proc/self/fd") {
+		fd, err := strconv.Atoi(name)
+		if err != nil || fd < 3 {
+			continue
+		}
+		// The keeper's own, and those of the Go runtime, are not to be inherited.
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			unix.Close(fd)
+		}
+	}
+	_ = unix.Chdir("/")
+}
+
+// killBelow kills all that there is below a process.
+func killBelow(pid int) {
+	children := map[int][]int{}
+	for _, entry := range names("/proc") {
+		child, err := strconv.Atoi(entry)
+		if err != nil {
+			continue
+		}
+		if parent := parentOf(child); parent != 0 {
+			children[parent] = append(children[parent], child)
+		}
+	}
+	below := children[pid]
+	for len(below) > 0 {
+		next := below[0]
+		_ = unix.Kill(next, unix.SIGKILL) // it may have ended
+		below = append(below[1:], children[next]...)
+	}
+}
+
+// names returns the names in a directory.
+func names(dir string) []string {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	all, _ := d.Readdirnames(-1) // those that could be read
+	return all
+}
+
+// parentOf returns the parent of a process, or 0.
+func parentOf(pid int) int {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	// Behind the name, which may hold anything, are the state and the parent (proc_pid_stat(5)).
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(string(fields[1]))
+	return parent
+}

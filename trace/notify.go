@@ -1,0 +1,305 @@
+package trace
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/seccomp"
+	"github.com/riverlytech/art/internal/syscalls"
+	"github.com/riverlytech/art/trace/decode"
+)
+
+// observer is the engine that is asked about calls by the kernel (seccomp_unotify(2)), and lets them go on. It has no
+// stops, so it hears of nothing but entries.
+type observer struct {
+	handler  Handler
+	selected func(name string) bool
+	listener *seccomp.Listener
+	waits    seccomp.Notification // the call that waits
+	call     decode.Call          // and what the handler is told of it
+	view     view
+
+	root      int
+	began     bool // root has executed the command
+	attempted bool // root has called execve
+	keeper    int  // its process id
+	control   int  // the socket to it
+	job       *job
+	told      sync.WaitGroup  // all that the keeper says was heard
+	end       unix.WaitStatus // of root
+	lost      atomic.Bool     // the keeper has been killed
+}
+
+// errNoListener says that no filter that asks could be loaded. Nothing was run.
+var errNoListener = errors.New("trace: no user notification")
+
+// ErrChanged says that a handler has changed a call of a trace of entries.
+var ErrChanged = errors.New("trace: a handler has changed the arguments of a call, which a trace of entries cannot do")
+
+// observe is Run by this engine.
+func observe(ctx context.Context, cmd *Command, handler Handler, set syscalls.Set, streams *streams) (unix.WaitStatus, error) {
+	filter, err := seccomp.Observe(set.Names())
+	if err != nil {
+		return 0, fmt.Errorf("trace: %w", err)
+	}
+	if runtime.GOMAXPROCS(0) == 1 {
+		runtime.GOMAXPROCS(2) // one is for waiting
+	}
+	o := &observer{handler: handler, selected: set.Has}
+	if cmd.Foreground {
+		o.job = &job{keeper: true}
+	}
+	err = errGoexit
+	done := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(done)
+		err = o.run(ctx, cmd, filter, streams)
+	}()
+	<-done
+	return o.end, err
+}
+
+// run is observe on a thread of its own.
+func (o *observer) run(ctx context.Context, cmd *Command, filter []unix.SockFilter, streams *streams) error {
+	report, err := o.start(cmd, streams.files)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(report)
+	defer o.finish()
+	if err := o.listen(report, filter); err != nil {
+		return err
+	}
+	defer o.listener.Close()
+	streams.started()
+	stop := context.AfterFunc(ctx, o.kill)
+	defer stop()
+	for o.listener.Receive(&o.waits) {
+		if o.lost.Load() {
+			_ = unix.Kill(int(o.waits.TID), unix.SIGKILL) // the process of the thread
+			continue
+		}
+		if err := o.handle(); err != nil {
+			return err
+		}
+	}
+	o.finish()
+	switch err := ctx.Err(); {
+	case err != nil && !stop():
+		return err
+	case o.lost.Load():
+		return errors.New("trace: the process that keeps the command has been killed, and the command with it")
+	}
+	return launchError(report)
+}
+
+// start starts the keeper, which starts the launcher.
+func (o *observer) start(cmd *Command, files []uintptr) (report int, err error) {
+	const kind = unix.SOCK_SEQPACKET | unix.SOCK_CLOEXEC
+	control, err := unix.Socketpair(unix.AF_UNIX, kind, 0)
+	if err != nil {
+		return 0, fmt.Errorf("start launcher: %w", err)
+	}
+	defer unix.Close(control[1])
+	pair, err := unix.Socketpair(unix.AF_UNIX, kind, 0)
+	if err != nil {
+		unix.Close(control[0])
+		return 0, fmt.Errorf("start launcher: %w", err)
+	}
+	defer unix.Close(pair[1])
+	for _, fd := range []int{control[1], pair[1]} {
+		if err == nil {
+			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0)
+		}
+	}
+	if err == nil {
+		argv := append([]string{keeperName, strconv.Itoa(control[1]), strconv.Itoa(pair[1]), cmd.Path}, cmd.argv()...)
+		o.keeper, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{Dir: cmd.Dir, Env: cmd.environ(), Files: files})
+	}
+	if err != nil {
+		unix.Close(control[0])
+		unix.Close(pair[0])
+		return 0, fmt.Errorf("start launcher: %w", err)
+	}
+	o.control = control[0]
+	return pair[0], nil
+}
+
+// listen has the launcher load the filter, and takes the listener over.
+func (o *observer) listen(report int, filter []unix.SockFilter) error {
+	what, number, err := o.hear()
+	switch {
+	case err != nil:
+		return fmt.Errorf("start launcher: %w", err)
+	case what != keeperStarted:
+		return fmt.Errorf("start launcher: %w", unix.Errno(number))
+	}
+	o.root = int(number)
+	if o.job != nil {
+		if err := o.job.start(o.root); err != nil {
+			return err
+		}
+	}
+	o.told.Go(o.attend)
+	if err := unix.Send(report, append([]byte{observed}, seccomp.Marshal(filter)...), unix.MSG_NOSIGNAL); err != nil {
+		return fmt.Errorf("start launcher: %w", err)
+	}
+	var b [5]byte
+	rights := make([]byte, unix.CmsgSpace(4))
+	n, space, err := receive(report, b[:], rights)
+	if err != nil || n < len(b) {
+		return fmt.Errorf("start launcher: %w", orErr(err, unix.ESRCH)) // it was killed
+	}
+	if b[0] != stageListener {
+		return fmt.Errorf("%w: %w", errNoListener, failure(b[:]))
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:space])
+	if err != nil || len(messages) != 1 {
+		return fmt.Errorf("start launcher: %w", orErr(err, unix.EBADMSG))
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return fmt.Errorf("start launcher: %w", orErr(err, unix.EBADMSG))
+	}
+	o.listener = seccomp.NewListener(fds[0])
+	return nil
+}
+
+// orErr returns err, or if that is nil the other.
+func orErr(err error, errno unix.Errno) error {
+	if err == nil {
+		return errno
+	}
+	return err
+}
+
+// receive is recvmsg(2), begun again after a signal.
+func receive(sock int, b, rights []byte) (n, space int, err error) {
+	for {
+		n, space, _, _, err = unix.Recvmsg(sock, b, rights, unix.MSG_CMSG_CLOEXEC)
+		if !errors.Is(err, unix.EINTR) {
+			return n, space, err
+		}
+	}
+}
+
+// hear returns what the keeper says next.
+func (o *observer) hear() (what byte, number uint32, err error) {
+	var b [5]byte
+	n, _, err := receive(o.control, b[:], nil)
+	if err != nil || n < len(b) {
+		return 0, 0, orErr(err, unix.ESRCH)
+	}
+	return b[0], binary.NativeEndian.Uint32(b[1:]), nil
+}
+
+// attend hears what the keeper says, until its end.
+func (o *observer) attend() {
+	for kept := true; ; {
+		what, number, err := o.hear()
+		switch {
+		case err != nil:
+			if kept {
+				o.lost.Store(true)
+				_ = unix.Kill(o.root, unix.SIGKILL)
+			}
+			return
+		case what == keeperEnded:
+			o.end, kept = unix.WaitStatus(number), false
+		case o.job == nil:
+		case what == keeperStopped:
+			_ = o.job.stopped(unix.Signal(number)) // then it goes on while the command stands
+		case what == keeperHeard:
+			o.job.heard(unix.Signal(number))
+		}
+	}
+}
+
+// kill has the keeper kill all that runs.
+func (o *observer) kill() { _ = unix.Shutdown(o.control, unix.SHUT_WR) }
+
+// finish ends what still runs, and waits for it.
+func (o *observer) finish() {
+	if o.keeper == 0 {
+		return
+	}
+	o.kill()
+	for {
+		if _, err := unix.Wait4(o.keeper, nil, 0, nil); !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	// What it has said before is still heard (unix_stream_read_generic and __unix_dgram_recvmsg in net/unix/af_unix.c).
+	_ = unix.Shutdown(o.control, unix.SHUT_RD)
+	o.told.Wait()
+	o.keeper = 0
+	unix.Close(o.control)
+	if o.job != nil && o.job.signals != nil {
+		o.job.stop()
+	}
+}
+
+// handle handles the call that waits.
+func (o *observer) handle() error {
+	n, c := &o.waits, &o.call
+	c.Reset()
+	o.view = view{process(n.TID), o.listener, n}
+	c.Pid, c.Arch, c.Nr, c.Args = int(n.TID), n.Arch, uint64(uint32(n.Nr)), n.Args
+	c.Start, c.Mem, c.Files = time.Now(), &o.view, &o.view
+	if c.Foreign() {
+		narrow(c)
+	} else {
+		c.Name = syscalls.Native.Name(c.Nr)
+	}
+	args := c.Args
+	exec := !c.Foreign() && (c.Name == "execve" || c.Name == "execveat")
+	o.begins(c.Pid)
+	if c.First = exec && !o.began; c.First {
+		o.attempted = true
+	}
+	if !(c.Foreign() || o.selected(c.Name)) || !o.began && !exec {
+		return o.listener.Continue(n)
+	}
+	if err := o.handler.Enter(c); err != nil {
+		return err
+	}
+	var err error
+	switch {
+	case c.Args != args:
+		return ErrChanged
+	case c.Injected && c.Failed:
+		err = o.listener.Refuse(n, unix.Errno(-c.Ret))
+	case c.Injected:
+		err = o.listener.Return(n, c.Ret)
+	default:
+		err = o.listener.Continue(n)
+	}
+	if err != nil {
+		return err
+	}
+	return o.handler.Flush()
+}
+
+// begins finds out whether the command has begun, before which the launcher makes calls: the arguments of a process are
+// those of its program.
+func (o *observer) begins(pid int) {
+	if o.began || pid == o.root && !o.attempted {
+		return
+	}
+	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	o.began = err != nil || pid != o.root || !bytes.HasPrefix(line, []byte(launcherName+"\x00"))
+}
