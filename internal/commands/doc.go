@@ -2,6 +2,7 @@
 //
 //	learner.go   the calls by which commands begin and end, and map files to write to them
 //	memory.go    what a process passes to execve, read from its memory
+//	ids.go       the ids of processes, as the kernel knows them
 //	lineage.go   which command a process belongs to that has executed none itself
 //	ends.go      the ends of processes that make no call to end
 //	sender.go    the socket to art-fuse

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,20 +29,16 @@ func newEnds() (*ends, error) {
 	return &ends{epoll: fd, pids: map[int]watched{}}, nil
 }
 
-// add watches a process, and returns its descriptor.
-func (e *ends) add(host, pid int) (int, error) {
-	fd, err := unix.PidfdOpen(host, 0)
-	if err != nil {
-		return -1, err
-	}
+// add watches a process by its descriptor, which it takes over.
+func (e *ends) add(fd, host, pid int) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := unix.EpollCtl(e.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}); err != nil {
 		unix.Close(fd)
-		return -1, err
+		return err
 	}
 	e.pids[fd] = watched{host, pid}
-	return fd, nil
+	return nil
 }
 
 // remove ends the watch of a process.
@@ -90,9 +85,7 @@ func exitCode(host, pidfd int) int {
 			return shellCode(status)
 		}
 	}
-	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(pidfd), unix.PIDFD_GET_INFO, uintptr(unsafe.Pointer(&info)))
-	if errno == 0 && info.Mask&unix.PIDFD_INFO_EXIT != 0 {
+	if info, ok := pidfdInfo(pidfd, unix.PIDFD_INFO_EXIT); ok && info.Mask&unix.PIDFD_INFO_EXIT != 0 {
 		return shellCode(int(info.Exit_code))
 	}
 	return -1

@@ -24,6 +24,8 @@ type Learner struct {
 	proc  int                    // /proc
 	guest int                    // the guest's /proc, of the namespace that FUSE knows
 	level int                    // how many namespaces below that of /proc the one is that FUSE knows
+	root  int                    // the guest's root directory, which is that of all its processes (seccomp.Program)
+	ids   ids
 	ends  *ends
 
 	mounts map[[2]uint32]bool // the devices of art-fuse's mounts
@@ -88,12 +90,20 @@ func (l *Learner) open(pid, fuse int) (err error) {
 			return err
 		}
 	}
+	if l.root, err = unix.Open(fmt.Sprintf("/proc/%d/root", pid), path, 0); err != nil {
+		return err
+	}
 	if l.mounts, err = fuseMounts(pid); err != nil {
 		return err
 	}
+	l.ids = newIDs(fuse)
 	l.ends, err = newEnds()
 	return err
 }
+
+// End is called when there will be no calls any more: while the guest's root is open, what is mounted below stays (disconnect_mount in
+// fs/namespace.c).
+func (l *Learner) End() { unix.Close(l.root) }
 
 // fuseMounts returns the devices of art-fuse's mounts that a process sees.
 func fuseMounts(pid int) (map[[2]uint32]bool, error) {
@@ -164,27 +174,41 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 	if err != nil {
 		return // as the call will, but where nobody may look at the memory of others (kernel.yama.ptrace_scope=3)
 	}
-	c.Dir = l.link(tid, "cwd")
-	if !l.executable(tid, dir, name, c.Dir, flags) {
+	cwd := sync.OnceValue(func() string { return l.link(tid, "cwd") })
+	if !l.executable(tid, dir, name, cwd, flags) {
 		return
+	}
+	s, ok := l.status(tid)
+	if !ok {
+		return
+	}
+	fresh, again := l.tries(s, a)
+	if again {
+		return
+	}
+	pidfd := -1
+	if fresh {
+		if pidfd, err = unix.PidfdOpen(s.tgid, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+			return
+		}
+		if s.parent == 0 {
+			s.parent = parentOf(pidfd)
+		}
 	}
 	if c.Argv, c.Cut = args, cut; len(args) == 0 {
 		c.Argv = append([]byte(name), 0)
 	}
-	s, ok := l.status(tid)
-	if !ok || !waits() {
-		return
-	}
-	c.PID = s.guest
+	c.Dir, c.PID = cwd(), s.guest
 	if c.Parent = s.guest; !l.knows(s.guest) { // else it was a command before, or belonged to one
 		c.Parent = l.parent(s)
 	}
-	fresh, again := l.add(s, a)
-	if !again {
-		l.tell(&c)
+	if !waits() || fresh && !l.add(s, a) {
+		unix.Close(pidfd)
+		return
 	}
+	l.tell(&c)
 	if fresh { // only now, as it may have been killed by now, and is to end after it has begun
-		l.watch(s)
+		l.watch(s, pidfd)
 	}
 }
 
@@ -196,9 +220,12 @@ func (l *Learner) tell(c *control.Command) {
 	}
 }
 
-// status is that of a thread, by its id here.
+// status is that of a thread, by its id here, perhaps without the parent.
 func (l *Learner) status(tid int) (status, bool) {
-	s, ok := readStatus(l.proc, tid, l.level)
+	s, ok := l.ids.leader(tid)
+	if !ok {
+		s, ok = readStatus(l.proc, tid, l.level)
+	}
 	return s, ok && s.guest != 0
 }
 
@@ -214,8 +241,7 @@ func (l *Learner) link(tid int, name string) string {
 
 // executable says whether there may be a file that can be executed: who looks for a command in the directories of PATH executes all those
 // that there could be.
-func (l *Learner) executable(tid, dir int, name, cwd string, flags int) bool {
-	var st unix.Stat_t
+func (l *Learner) executable(tid, dir int, name string, cwd func() string, flags int) bool {
 	switch {
 	case name == "" && flags&unix.AT_EMPTY_PATH != 0:
 		return true // the descriptor itself
@@ -223,22 +249,11 @@ func (l *Learner) executable(tid, dir int, name, cwd string, flags int) bool {
 		return false
 	case strings.HasPrefix(name, "/"):
 	case dir == unix.AT_FDCWD:
-		name = cwd + "/" + name
+		name = cwd() + "/" + name
 	default:
 		name = l.link(tid, fmt.Sprintf("fd/%d", dir)) + "/" + name
 	}
-	// One call, where that finds it: an absolute link on the way leads to the host's file, and is followed in the guest only if that is
-	// none to execute.
-	if where := fmt.Sprintf("%d/root/%s", tid, name); unix.Fstatat(l.proc, where, &st, 0) == nil && isProgram(&st) {
-		return true
-	}
-	// Not kept open: with its root all that is mounted below stays (disconnect_mount in fs/namespace.c).
-	root, err := unix.Openat(l.proc, fmt.Sprintf("%d/root", tid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return true
-	}
-	fd, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
-	unix.Close(root)
+	fd, err := unix.Openat2(l.root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
 	switch err {
 	case nil:
 	case unix.ENOENT, unix.ENOTDIR, unix.ENAMETOOLONG:
@@ -249,7 +264,8 @@ func (l *Learner) executable(tid, dir int, name, cwd string, flags int) bool {
 		return true
 	}
 	defer unix.Close(fd)
-	return unix.Fstatat(fd, "", &st, unix.AT_EMPTY_PATH) != nil || isProgram(&st)
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) != nil || isProgram(&st)
 }
 
 // isProgram says whether somebody may execute a file.
@@ -257,38 +273,47 @@ func isProgram(st *unix.Stat_t) bool {
 	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Mode&0o111 != 0
 }
 
-// add notes that a process executes something. fresh says that it had executed nothing before, and again that it tries the same again.
-func (l *Learner) add(s status, a attempt) (fresh, again bool) {
+// tries says of a process that executes something whether it is fresh, having executed nothing before, or tries the same again.
+func (l *Learner) tries(s status, a attempt) (fresh, again bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.known[s.guest]
+	if p == nil || p.host != s.tgid || p.ended {
+		return true, false
+	}
+	again = p.last == a
+	p.last = a
+	return false, again
+}
+
+// add notes that a process executes something for the first time, and returns false if there is no room.
+func (l *Learner) add(s status, a attempt) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forgetPast(time.Now())
-	if p := l.known[s.guest]; p != nil && p.host == s.tgid && !p.ended {
-		again = p.last == a
-		p.last = a
-		return false, again
-	}
 	if len(l.known) >= maxKnown {
-		return false, true
+		return false
 	}
 	l.known[s.guest], l.host[s.tgid] = &process{host: s.tgid, pidfd: -1, last: a}, s.guest
-	return true, false
+	return true
 }
 
-// watch has the end of a process be learnt, also if it makes no call to end.
-func (l *Learner) watch(s status) {
-	fd, err := l.ends.add(s.tgid, s.guest)
-	if errors.Is(err, unix.ESRCH) {
+// watch has the end of a process be learnt, also if it makes no call to end. It takes over the descriptor, which is -1 for one that has
+// ended.
+func (l *Learner) watch(s status, pidfd int) {
+	if pidfd < 0 {
 		l.end(s.guest, -1)
+		return
 	}
-	if err != nil {
+	if err := l.ends.add(pidfd, s.tgid, s.guest); err != nil {
 		return // its end is learnt when another has its id
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p := l.known[s.guest]; p != nil && p.host == s.tgid && !p.ended {
-		p.pidfd = fd
+		p.pidfd = pidfd
 	} else {
-		l.ends.remove(fd)
+		l.ends.remove(pidfd)
 	}
 }
 
@@ -311,7 +336,9 @@ func (l *Learner) exits(tid, code int) {
 		}
 		pid, tid = s.guest, s.tgid
 	}
-	l.adopt(tid, pid)
+	if !l.ids.childless(tid) {
+		l.adopt(tid, pid)
+	}
 	l.end(pid, code)
 }
 

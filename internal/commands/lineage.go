@@ -74,6 +74,9 @@ func (l *Learner) ancestor(proc, level, parent int) int {
 
 // parent is the ancestor of a process by its status here.
 func (l *Learner) parent(s status) int {
+	if s.parent == 0 { // or it is not known
+		s, _ = readStatus(l.proc, s.tgid, l.level)
+	}
 	l.mu.Lock()
 	pid := l.host[s.parent]
 	l.mu.Unlock()

@@ -26,7 +26,7 @@ type calls struct {
 // listen answers until nobody is left who could ask.
 func (c *calls) listen(fd int) {
 	listener := seccomp.NewListener(fd)
-	go listener.Serve(func(n *seccomp.Notification) {
+	serve := func(n *seccomp.Notification) {
 		// What fails here ends with the guest.
 		if !commands.Learns(n) {
 			c.refusals.refused(n)
@@ -37,7 +37,13 @@ func (c *calls) listen(fd int) {
 			learner.Take(n, func() bool { return listener.Waits(n) })
 		}
 		_ = listener.Continue(n)
-	})
+	}
+	go func() {
+		listener.Serve(serve)
+		if learner := c.learner.Load(); learner != nil {
+			learner.End()
+		}
+	}()
 }
 
 // listening is called when the filter of the first program asks.
