@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -114,20 +115,22 @@ func (o *observer) start(cmd *Command, files []uintptr) (report int, err error) 
 	if err != nil {
 		return 0, fmt.Errorf("start launcher: %w", err)
 	}
-	defer unix.Close(control[1])
 	pair, err := unix.Socketpair(unix.AF_UNIX, kind, 0)
 	if err != nil {
 		unix.Close(control[0])
+		unix.Close(control[1])
 		return 0, fmt.Errorf("start launcher: %w", err)
 	}
-	defer unix.Close(pair[1])
+	argv := []string{keeperName}
 	for _, fd := range []int{control[1], pair[1]} {
-		if err == nil {
-			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0)
+		theirs, failed := inheritable(fd, files)
+		if failed == nil {
+			defer unix.Close(theirs)
 		}
+		argv, err = append(argv, strconv.Itoa(theirs)), cmp.Or(err, failed)
 	}
 	if err == nil {
-		argv := append([]string{keeperName, strconv.Itoa(control[1]), strconv.Itoa(pair[1]), cmd.Path}, cmd.argv()...)
+		argv = append(append(argv, cmd.Path), cmd.argv()...)
 		o.keeper, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{Dir: cmd.Dir, Env: cmd.environ(), Files: files})
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -39,22 +40,20 @@ const maxMessage = 64 << 10
 // the filter and execute the command. The returned socket yields why it could
 // not; it is at its end once the command has been executed.
 func launch(cmd *Command, filter []unix.SockFilter, files []uintptr) (pid int, report int, err error) {
-	// Both ends are close-on-exec from the start; the launcher's is made
-	// inheritable below. Inherited descriptors keep their numbers, because the
-	// command's arguments may speak of them.
+	// Inherited descriptors keep their numbers, because the command's arguments may
+	// speak of them.
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, 0, fmt.Errorf("start launcher: %w", err)
 	}
-	defer unix.Close(pair[1])
-	if _, err := unix.FcntlInt(uintptr(pair[1]), unix.F_SETFD, 0); err != nil {
-		unix.Close(pair[0])
-		return 0, 0, fmt.Errorf("start launcher: %w", err)
+	theirs, err := inheritable(pair[1], files)
+	if err == nil {
+		defer unix.Close(theirs)
+		argv := append([]string{launcherName, strconv.Itoa(theirs), cmd.Path}, cmd.argv()...)
+		pid, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{
+			Dir: cmd.Dir, Env: cmd.environ(), Files: files,
+		})
 	}
-	argv := append([]string{launcherName, strconv.Itoa(pair[1]), cmd.Path}, cmd.argv()...)
-	pid, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{
-		Dir: cmd.Dir, Env: cmd.environ(), Files: files,
-	})
 	if err != nil {
 		unix.Close(pair[0])
 		return 0, 0, fmt.Errorf("start launcher: %w", err)
@@ -71,6 +70,16 @@ func launch(cmd *Command, filter []unix.SockFilter, files []uintptr) (pid int, r
 		return 0, 0, fmt.Errorf("trace: %w", err)
 	}
 	return pid, pair[0], nil
+}
+
+// inheritable has children inherit a descriptor, under another number, and closes
+// it. [syscall.ForkExec] may copy the pipe that tells of an error, and each of the
+// files, to the numbers right behind the highest of the files, whatever is there
+// (forkAndExecInChild1 in Go's syscall/exec_linux.go).
+func inheritable(fd int, files []uintptr) (int, error) {
+	defer unix.Close(fd)
+	behind := slices.Max(files) + 1 + uintptr(len(files)) + 2
+	return unix.FcntlInt(uintptr(fd), unix.F_DUPFD, int(behind))
 }
 
 // The first byte of the message to the launcher says what its filter does.
