@@ -16,7 +16,7 @@ import (
 // runs then goes on untraced, as it does when this process is killed. The calls are
 // selected as by Command.Calls, and the handler's methods called as by Run.
 func Attach(ctx context.Context, pid int, calls []string, handler Handler) error {
-	set, _, err := (&Command{Calls: calls, FilterByPayload: true}).selected(handler)
+	set, err := (&Command{Calls: calls}).selected(handler)
 	if err != nil {
 		return fmt.Errorf("attach: %w", err)
 	}

@@ -28,12 +28,13 @@ const (
 )
 
 // engine returns the one to begin with.
-func (cmd *Command) engine() (Engine, error) {
-	can := cmd.Entries && !cmd.FilterByPayload
+func (cmd *Command) engine(handler Handler) (Engine, error) {
+	d, ok := handler.(MemoryDecider)
+	can := cmd.Entries && !cmd.FilterByPayload && !(ok && d.DecidesByMemory())
 	switch {
 	case cmd.Engine == Notification && !can:
 		return 0, cli.WithHint(errors.New("trace: user notification cannot do what is asked for"),
-			"it tells of entries alone, and of a filter that the command does not load itself")
+			"it tells of entries alone, decides by registers alone, and does not when the command loads the filter itself")
 	case cmd.Engine == Ptrace || !can:
 		return Ptrace, nil
 	}

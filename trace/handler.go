@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"slices"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/trace/decode"
@@ -118,6 +120,14 @@ func (all chain) Calls() []string {
 		}
 	}
 	return calls
+}
+
+// DecidesByMemory implements MemoryDecider.
+func (all chain) DecidesByMemory() bool {
+	return slices.ContainsFunc(all, func(h Handler) bool {
+		d, ok := h.(MemoryDecider)
+		return ok && d.DecidesByMemory()
+	})
 }
 
 func (all chain) each(tell func(Handler) error) error {

@@ -51,7 +51,7 @@ var ErrChanged = errors.New("trace: a handler has changed the arguments of a cal
 
 // observe is Run by this engine.
 func observe(ctx context.Context, cmd *Command, handler Handler, set syscalls.Set, streams *streams) (unix.WaitStatus, error) {
-	filter, err := seccomp.Observe(set.Names())
+	filter, err := seccomp.Observe(set.Names(), refused(handler)...)
 	if err != nil {
 		return 0, fmt.Errorf("trace: %w", err)
 	}

@@ -90,21 +90,24 @@ type Selector interface {
 	Calls() []string
 }
 
-// selected returns the calls that cmd and the handler want to see, and the filter
-// for them.
-func (cmd *Command) selected(handler Handler) (syscalls.Set, []unix.SockFilter, error) {
+// selected returns the calls that cmd and the handler want to see.
+func (cmd *Command) selected(handler Handler) (syscalls.Set, error) {
 	set, err := syscalls.Parse(strings.Join(cmd.Calls, ","))
 	if err != nil {
-		return set, nil, err
+		return set, err
 	}
 	if s, ok := handler.(Selector); ok {
 		set = set.Union(s.Calls())
 	}
+	return set, nil
+}
+
+// filter returns the filter by which ptrace sees the calls in set, if it is not the payload's.
+func (cmd *Command) filter(set syscalls.Set, handler Handler) ([]unix.SockFilter, error) {
 	if cmd.FilterByPayload {
-		return set, nil, nil
+		return nil, nil
 	}
-	filter, err := seccomp.Trace(set.Names())
-	return set, filter, err
+	return seccomp.Trace(set.Names(), refused(handler)...)
 }
 
 // argv returns the command's arguments, with argv[0].

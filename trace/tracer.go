@@ -71,11 +71,15 @@ func Run(ctx context.Context, cmd *Command, handler Handler) (unix.WaitStatus, e
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	engine, err := cmd.engine()
+	engine, err := cmd.engine(handler)
 	if err != nil {
 		return 0, err
 	}
-	set, filter, err := cmd.selected(handler)
+	set, err := cmd.selected(handler)
+	if err != nil {
+		return 0, fmt.Errorf("trace: %w", err)
+	}
+	filter, err := cmd.filter(set, handler)
 	if err != nil {
 		return 0, fmt.Errorf("trace: %w", err)
 	}

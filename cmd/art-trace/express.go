@@ -131,13 +131,15 @@ func (o *options) quiet(list string) error {
 			o.style.NoExits = true
 		case "thread-execve", "superseded":
 			o.style.NoTurns = true
+		case "denied":
+			o.quietDenied = true
 		case "all":
 			o.style.NoExits, o.style.NoTurns = true, true
 		case "none":
-			o.style.NoExits, o.style.NoTurns = false, false
+			o.style.NoExits, o.style.NoTurns, o.quietDenied = false, false, false
 		default:
 			return cli.WithHint(fmt.Errorf("unknown kind of message %q", what),
-				"use all, attach, exit, path-resolution, personality, thread-execve or none")
+				"use all, attach, denied, exit, path-resolution, personality, thread-execve or none")
 		}
 	}
 	return nil

@@ -40,6 +40,11 @@ func (o *options) policy() (*policy.Policy, error) {
 	return p, nil
 }
 
+// unseen reports whether nothing is to be written of what --deny refuses: that is asked for, or calls that fail are not shown.
+func (o *options) unseen() bool {
+	return o.quietDenied || !o.report && !o.style.Only.Shows(output.Failed)
+}
+
 // logger returns the handler that writes the trace to log, and what to call at the end of the trace.
 func (o *options) logger(log *os.File) (trace.Handler, func() error) {
 	w := patient(log)

@@ -23,6 +23,8 @@ type options struct {
 	style                           output.Style
 
 	killed unix.Signal // what has ended the command, for art-trace to end by
+	// quietDenied: nothing is written of what --deny refuses.
+	quietDenied bool
 	// incomplete: somebody has been told that something is missing in the log.
 	incomplete bool
 }

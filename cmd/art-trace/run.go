@@ -58,7 +58,11 @@ func (o *options) run(args []string) (int, error) {
 	if len(o.paths) > 0 {
 		handler = only.New(o.paths, handler)
 	}
-	if !policy.Empty() {
+	switch {
+	case policy.Empty():
+	case o.unseen():
+		handler = policy.Quietly(handler)
+	default:
 		handler = trace.Chain(policy, handler)
 	}
 	var code int

@@ -64,8 +64,9 @@ var Trace = &Command{
 		{Name: "relative-timestamps", Short: "r", Arg: "UNIT", Switch: true, Offer: "s ms us ns", Says: `begin each line with the time since the one before, to the microsecond or UNIT`},
 		{Name: "syscall-times", Short: "T", Arg: "UNIT", Switch: true, Offer: "s ms us ns", Says: "end each line with the time spent in the call, to the microsecond or UNIT"},
 		{Name: "columns", Short: "a", Arg: "N", Default: "40", Says: "write results in this column"},
-		{Name: "quiet", Short: "q", Also: "silent silence", Arg: "WHAT", Switch: true, Offer: "all attach exit path-resolution personality thread-execve none",
-			Says: `leave out "exit", how processes end, "thread-execve", or "all"; without WHAT it is for those who are used to it`},
+		{Name: "quiet", Short: "q", Also: "silent silence", Arg: "WHAT", Switch: true, Offer: "all attach denied exit path-resolution personality thread-execve none",
+			Says: `leave out "exit", how processes end, "thread-execve", or "all" that strace has; "denied": what --deny refuses, mostly in the kernel then, without a stop`,
+			More: "Without WHAT it is for those who are used to it."},
 		{Name: "no-exits", Short: "qq", Says: "leave out how processes end"},
 		{Name: "output-separately", Short: "ff", Says: "write a file for each thread, which is the log's name, a dot and its id"},
 		{Name: "follow-forks", Short: "f", Says: "for those who are used to it: what a command starts is always traced"},
@@ -88,6 +89,9 @@ NOTES
   around it. A rule for calls alone, or of socket for a family, cannot be got around by
   changing memory; one for a path can, and goes by paths as they are written, without
   following links. The call that executes the command itself is never refused.
+  With --quiet=denied, -z or a --status without "failed" no line tells of a refused
+  call, and the kernel refuses it by itself, at no cost, unless the rule has a path or an
+  address, or art-trace needs the call to execute the command (execve, write, mmap).
 
 EXAMPLES
   art-trace --syscalls %file -- make

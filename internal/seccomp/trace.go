@@ -22,17 +22,19 @@ import (
 // the tracer reports such calls instead of misreading or missing them.
 //
 // A name that the architecture does not have is an error.
-func Trace(calls []string) ([]unix.SockFilter, error) {
-	return traceProgram(syscalls.Native, unix.SECCOMP_RET_TRACE, calls)
+//
+// Calls that are refused are so whether or not they are named. Of several refusals of a call, the first counts that is for it.
+func Trace(calls []string, refused ...Refusal) ([]unix.SockFilter, error) {
+	return traceProgram(syscalls.Native, unix.SECCOMP_RET_TRACE, calls, refused)
 }
 
 // Observe is Trace for a Listener: its filter answers SECCOMP_RET_USER_NOTIF for the same calls. Where nobody listens any more they
 // fail with ENOSYS.
-func Observe(calls []string) ([]unix.SockFilter, error) {
-	return traceProgram(syscalls.Native, unix.SECCOMP_RET_USER_NOTIF, calls)
+func Observe(calls []string, refused ...Refusal) ([]unix.SockFilter, error) {
+	return traceProgram(syscalls.Native, unix.SECCOMP_RET_USER_NOTIF, calls, refused)
 }
 
-func traceProgram(arch *syscalls.Arch, trace uint32, calls []string) ([]unix.SockFilter, error) {
+func traceProgram(arch *syscalls.Arch, trace uint32, calls []string, refused refusals) ([]unix.SockFilter, error) {
 	const allow = unix.SECCOMP_RET_ALLOW
 	selected := map[int]bool{}
 	var actions []uint32
@@ -44,8 +46,19 @@ func traceProgram(arch *syscalls.Arch, trace uint32, calls []string) ([]unix.Soc
 		selected[nr] = true
 		actions = answer(actions, nr, trace, allow)
 	}
-	p := begin(arch, ret(trace), ret(trace))
-	if len(selected) == len(arch.Names()) {
+	p := begin(arch, refused.foreign(trace), refused.numbers(arch.Audit, trace))
+	for _, name := range refused.calls() {
+		nr, ok := arch.Number(name)
+		if !ok {
+			return nil, fmt.Errorf("refuse system calls: %s has no call named %q", arch.GOARCH, name)
+		}
+		otherwise := uint32(allow)
+		if selected[nr] {
+			otherwise = trace
+		}
+		p, actions = (&rule{calls: []string{name}}).add(arch, refused.body(name, otherwise), p, actions, allow)
+	}
+	if len(selected) == len(arch.Names()) && len(refused) == 0 {
 		return append(p, ret(trace)...), nil // numbers without a name too
 	}
 	return search(p, spans(actions, allow)), nil

@@ -91,7 +91,7 @@ func everyOther(arch *syscalls.Arch) (names []string) {
 func TestTrace(t *testing.T) {
 	for _, arch := range []*syscalls.Arch{&syscalls.AMD64, &syscalls.ARM64} {
 		for _, calls := range [][]string{nil, {"read", "openat"}, everyOther(arch), arch.Names()} {
-			prog, err := traceProgram(arch, unix.SECCOMP_RET_TRACE, calls)
+			prog, err := traceProgram(arch, unix.SECCOMP_RET_TRACE, calls, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +114,7 @@ func TestTrace(t *testing.T) {
 			}
 		}
 	}
-	if _, err := traceProgram(&syscalls.ARM64, unix.SECCOMP_RET_TRACE, []string{"open"}); err == nil {
+	if _, err := traceProgram(&syscalls.ARM64, unix.SECCOMP_RET_TRACE, []string{"open"}, nil); err == nil {
 		t.Error("arm64 has no call named open, but a filter for it")
 	}
 }

@@ -45,6 +45,8 @@ type rule struct {
 var (
 	_ trace.Handler  = (*Policy)(nil)
 	_ trace.Selector = (*Policy)(nil)
+
+	_ trace.MemoryDecider = (*Policy)(nil)
 )
 
 // Refuse adds a rule: CALLS[@WHAT][=ERRNO]. CALLS is a list of names and of strace's
@@ -184,6 +186,21 @@ func (p *Policy) Empty() bool { return len(p.rules) == 0 }
 
 // Calls implements trace.Selector: it returns the calls that p refuses, in alphabetical order.
 func (p *Policy) Calls() []string { return slices.Sorted(maps.Keys(p.rules)) }
+
+// byRegister reports whether a rule that is for a call of this name decides by the registers of that alone.
+func (r *rule) byRegister(call string) bool {
+	return r.path == "" && (!r.ofFamily || call == "socket" || call == "socketpair")
+}
+
+// DecidesByMemory implements trace.MemoryDecider.
+func (p *Policy) DecidesByMemory() bool {
+	for call, rules := range p.rules {
+		if slices.ContainsFunc(rules, func(r rule) bool { return !r.byRegister(call) }) {
+			return true
+		}
+	}
+	return false
+}
 
 // Enter implements trace.Handler.
 func (p *Policy) Enter(c *decode.Call) error {

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/syscalls"
+	"github.com/riverlytech/art/trace"
 	"github.com/riverlytech/art/trace/decode"
 )
 
@@ -184,6 +187,39 @@ func TestObjects(t *testing.T) {
 		c := decode.Call{Arch: syscalls.Native.Audit, Name: tc.call, Args: tc.args, Mem: mem, Files: mem}
 		if got := answer(t, p, c); got != tc.want {
 			t.Errorf("%s: %s%v %s, want %s", tc.rules, tc.call, tc.args, got, tc.want)
+		}
+	}
+}
+
+// Told to nobody, what registers decide is for the kernel, and the rest stays with the policy.
+func TestQuietly(t *testing.T) {
+	p := &Policy{}
+	for _, rule := range []string{"socket=EPERM", "socket@inet=EACCES", "chdir=EIO", "connect@inet", "mkdir@/etc", "mkdir"} {
+		if err := p.Refuse(rule); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := 0
+	q := p.Quietly(trace.Hooks{
+		OnEnter: func(*decode.Call) error { told++; return nil },
+		OnExit:  func(*decode.Call) error { told++; return nil },
+	})
+	if !q.(trace.MemoryDecider).DecidesByMemory() {
+		t.Error("it does not decide by memory")
+	}
+	var got []string
+	for _, r := range q.(trace.Refuser).Refused() {
+		got = append(got, fmt.Sprint(r.Call, " ", r.OfFamily, " ", unix.ErrnoName(r.Errno)))
+	}
+	want := []string{" false ENOSYS", "chdir false EIO", "io_uring_setup false ENOSYS", "socket true EACCES", "socket false EPERM"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the kernel refuses %q, want %q", got, want)
+	}
+	for call, tells := range map[string]int{"chdir": 0, "read": 2} {
+		told = 0
+		c := &decode.Call{Name: call, Arch: syscalls.Native.Audit}
+		if err := errors.Join(q.Enter(c), q.Exit(c)); err != nil || told != tells {
+			t.Errorf("%s: %v, told of %d times", call, err, told)
 		}
 	}
 }

@@ -818,7 +818,7 @@ complete -c art-trace -n '__art_at "art-trace"' -o ttt -l unix-timestamps -d 'be
 complete -c art-trace -n '__art_at "art-trace"' -s r -l relative-timestamps -d 'begin each line with the time since the one before, to the microsecond or UNIT'
 complete -c art-trace -n '__art_at "art-trace"' -s T -l syscall-times -d 'end each line with the time spent in the call, to the microsecond or UNIT'
 complete -c art-trace -n '__art_at "art-trace"' -s a -l columns -x -d 'write results in this column'
-complete -c art-trace -n '__art_at "art-trace"' -s q -l quiet -l silent -l silence -d 'leave out exit, how processes end, thread-execve, or all'
+complete -c art-trace -n '__art_at "art-trace"' -s q -l quiet -l silent -l silence -d 'leave out exit, how processes end, thread-execve, or all that strace has'
 complete -c art-trace -n '__art_at "art-trace"' -o qq -l no-exits -d 'leave out how processes end'
 complete -c art-trace -n '__art_at "art-trace"' -o ff -l output-separately -d 'write a file for each thread, which is the log\'s name, a dot and its id'
 complete -c art-trace -n '__art_at "art-trace"' -s f -l follow-forks -d 'for those who are used to it'

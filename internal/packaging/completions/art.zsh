@@ -1116,7 +1116,7 @@ _art_spec() {
         '(-r --relative-timestamps)'{-r=-,--relative-timestamps=-}'[begin each line with the time since the one before, to the microsecond or UNIT]:UNIT:(s ms us ns)'
         '(-T --syscall-times)'{-T=-,--syscall-times=-}'[end each line with the time spent in the call, to the microsecond or UNIT]:UNIT:(s ms us ns)'
         '(-a --columns)'{-a,--columns=}'[write results in this column]:N: '
-        '(-q --quiet --silent --silence)'{-q=-,--quiet=-,--silent=-,--silence=-}'[leave out exit, how processes end, thread-execve, or all]:WHAT:(all attach exit path-resolution personality thread-execve none)'
+        '(-q --quiet --silent --silence)'{-q=-,--quiet=-,--silent=-,--silence=-}'[leave out exit, how processes end, thread-execve, or all that strace has]:WHAT:(all attach denied exit path-resolution personality thread-execve none)'
         '(-qq --no-exits)'{-qq,--no-exits}'[leave out how processes end]'
         '(-ff --output-separately)'{-ff,--output-separately}'[write a file for each thread, which is the log'\''s name, a dot and its id]'
         '(-f --follow-forks)'{-f,--follow-forks}'[for those who are used to it]'

@@ -212,7 +212,7 @@ func (j *JSON) unfinished(during *decode.Call) error {
 	if during == nil {
 		return nil
 	}
-	if !j.style.Only.shows(Unfinished) {
+	if !j.style.Only.Shows(Unfinished) {
 		delete(j.entered, during.Pid)
 		return nil
 	}

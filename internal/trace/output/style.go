@@ -52,13 +52,13 @@ const (
 // has tells whether a call that has returned is shown.
 func (o Only) has(c *decode.Call) bool {
 	if c.Failed {
-		return o.shows(Failed)
+		return o.Shows(Failed)
 	}
-	return o.shows(Successful)
+	return o.Shows(Successful)
 }
 
-// shows tells whether a call is shown that ends so.
-func (o Only) shows(how Only) bool { return o == Any || o&how != 0 }
+// Shows tells whether a call is shown that ends so.
+func (o Only) Shows(how Only) bool { return o == Any || o&how != 0 }
 
 // Style says what a trace shows, by strace's options.
 type Style struct {

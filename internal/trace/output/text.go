@@ -338,7 +338,7 @@ func (t *Text) Superseded(pid, by int) error {
 
 // Ended implements trace.Handler.
 func (t *Text) Ended(pid int, status unix.WaitStatus, during *decode.Call) error {
-	if during != nil && t.style.Only.shows(Unfinished) {
+	if during != nil && t.style.Only.Shows(Unfinished) {
 		if t.style.Only != Any {
 			t.release(during)
 		}
@@ -381,7 +381,7 @@ func (t *Text) close(pid int) error {
 
 // Detached implements trace.Handler.
 func (t *Text) Detached(pid int, during *decode.Call) error {
-	if during == nil || !t.style.Only.shows(Detached) {
+	if during == nil || !t.style.Only.Shows(Detached) {
 		return t.line(pid, "<detached ...>")
 	}
 	if t.style.Only != Any {
