@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -65,7 +64,6 @@ func keep(args []string) {
 			say(keeperHeard, uint32(sig.(unix.Signal)))
 		}
 	}()
-	var end atomic.Bool
 	go func() {
 		var b [1]byte
 		for {
@@ -74,11 +72,7 @@ func keep(args []string) {
 				break
 			}
 		}
-		end.Store(true)
-		for {
-			killBelow(os.Getpid())
-			time.Sleep(5 * time.Millisecond) // for the children of those to become ours
-		}
+		killAll()
 	}()
 	for {
 		var status unix.WaitStatus
@@ -113,6 +107,28 @@ func letGo() {
 		}
 	}
 	_ = unix.Chdir("/")
+}
+
+// killAll kills all that there is below this process, and does not return. What has lost its parent is this one's child soon. A process that
+// ends as soon as it has started the next is gone before all processes have been looked at, so it is the children that
+// are looked at most of the time.
+func killAll() {
+	const often, pause = 64, 100 * time.Microsecond
+	self := strconv.Itoa(os.Getpid())
+	for i := 0; ; i++ {
+		if i%often == 0 {
+			killBelow(os.Getpid())
+		}
+		// The first thread's are all that there are: it has started the launcher, and gets what has lost its parent
+		// (find_new_reaper in kernel/exit.c).
+		children, _ := os.ReadFile("/proc/self/task/" + self + "/children") // a kernel without it has killBelow
+		for _, child := range bytes.Fields(children) {
+			if pid, err := strconv.Atoi(string(child)); err == nil {
+				_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
+			}
+		}
+		time.Sleep(pause)
+	}
 }
 
 // killBelow kills all that there is below a process.

@@ -1,13 +1,11 @@
 package trace
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"strconv"
 	"sync"
@@ -17,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/syscalls"
 	"github.com/riverlytech/art/trace/decode"
@@ -168,7 +167,7 @@ func (o *observer) listen(report int, filter []unix.SockFilter) error {
 		return fmt.Errorf("start launcher: %w", orErr(err, unix.ESRCH)) // it was killed
 	}
 	if b[0] != stageListener {
-		return fmt.Errorf("%w: %w", errNoListener, failure(b[:]))
+		return noListener(failure(b[:]))
 	}
 	messages, err := unix.ParseSocketControlMessage(rights[:space])
 	if err != nil || len(messages) != 1 {
@@ -180,6 +179,18 @@ func (o *observer) listen(report int, filter []unix.SockFilter) error {
 	}
 	o.listener = seccomp.NewListener(fds[0])
 	return nil
+}
+
+// noListener makes of the reason why there is no listener an error that is errNoListener.
+func noListener(err error) error {
+	hint := "trace by ptrace"
+	switch {
+	case errors.Is(err, unix.EBUSY):
+		hint = "somebody listens to the calls of this process already, and there can be one listener: trace by ptrace"
+	case errors.Is(err, unix.EINVAL):
+		hint = "it needs Linux 5.19 or later: trace by ptrace"
+	}
+	return cli.WithHint(fmt.Errorf("%w: %w", errNoListener, err), hint)
 }
 
 // orErr returns err, or if that is nil the other.
@@ -297,12 +308,9 @@ func (o *observer) handle() error {
 	return o.handler.Flush()
 }
 
-// begins finds out whether the command has begun, before which the launcher makes calls: the arguments of a process are
-// those of its program.
+// begins finds out whether the command has begun, before which the launcher makes calls.
 func (o *observer) begins(pid int) {
-	if o.began || pid == o.root && !o.attempted {
-		return
+	if !o.began && (pid != o.root || o.attempted) {
+		o.began = pid != o.root || !isLauncher(pid)
 	}
-	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	o.began = err != nil || pid != o.root || !bytes.HasPrefix(line, []byte(launcherName+"\x00"))
 }

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -87,6 +88,12 @@ const (
 	stopped  = iota // it stops for ptrace
 	observed        // it asks a listener, which is handed over
 )
+
+// isLauncher reports whether a process is the launcher still: the arguments of a process are those of its program.
+func isLauncher(pid int) bool {
+	line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	return bytes.HasPrefix(line, []byte(launcherName+"\x00"))
+}
 
 // become is the launcher: it waits until it is traced, loads the filter, and
 // executes the command. It does not return.

@@ -35,6 +35,7 @@ func (t *tracer) syscallStop(tk *task) error {
 	switch {
 	case info.Op == unix.PTRACE_SYSCALL_INFO_NONE:
 		return nil // it has gone on to another stop: see stop.holds
+	case info.Op == unix.PTRACE_SYSCALL_INFO_SECCOMP && t.everyCall: // the same call's second one
 	case info.Op == unix.PTRACE_SYSCALL_INFO_SECCOMP, info.Op == unix.PTRACE_SYSCALL_INFO_ENTRY:
 		err = t.enter(tk, &info)
 	case info.Op == unix.PTRACE_SYSCALL_INFO_EXIT && tk.call != nil:
@@ -178,6 +179,11 @@ func (t *tracer) execed(tk *task) error {
 		}
 	}
 	tk.execed = true
+	if t.filtered && !t.began && !t.attempted && !isLauncher(tk.pid) { // whose own start may be seen, too
+		// The call did not stop: a filter around the tracer asks its listener about it, which the kernel does instead
+		// (seccomp(2), the order of the actions). It may ask about others, too.
+		t.everyCall, t.attempted, t.began, tk.payload = true, true, true, true
+	}
 	if tk.call != nil {
 		if !tk.payload {
 			if tk.preempted, err = pending(tk.pid, preemption); err != nil {

@@ -45,8 +45,9 @@ type tracer struct {
 	room     []stop // the memory of stops
 	single   int    // stops since another was found beside one
 	root     int
-	// everyCall: there is no filter, so the threads stop at every call.
+	// everyCall: there is no filter, or another gets in its way, so the threads stop at every call.
 	everyCall bool
+	filtered  bool // the launcher loads the filter
 	// began: a process with the filter has executed a program. Before that,
 	// only its attempts to do so are reported.
 	began bool
@@ -97,7 +98,7 @@ func Run(ctx context.Context, cmd *Command, handler Handler) (unix.WaitStatus, e
 	if cmd.Entries {
 		handler = entries{to: handler}
 	}
-	t := &tracer{handler: handler, selected: set.Has, tasks: map[int]*task{}}
+	t := &tracer{handler: handler, selected: set.Has, tasks: map[int]*task{}, filtered: !cmd.FilterByPayload}
 	if cmd.Foreground {
 		t.job = &job{}
 	}

@@ -236,6 +236,27 @@ func testCrowd(t *testing.T, way []string) {
 	}
 }
 
+// Signals that arrive while a call waits for its answer neither make it fail nor be told of again.
+func TestInterrupted(t *testing.T) { eachWay(t, testInterrupted) }
+
+func testInterrupted(t *testing.T, way []string) {
+	cmd := tracer(t, "", with(way, "--syscalls", "getppid", "--signal", "none"), "/usr/bin/python3", "-c", `
+import os, signal
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.siginterrupt(signal.SIGALRM, False)
+signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+parents = {os.getppid() for _ in range(3000)}
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(len(parents), min(parents) > 0)`)
+	out, err := cmd.CombinedOutput()
+	if err != nil || string(out) != "1 True\n" {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if got := len(regexp.MustCompile(`(?m)^\d+ +getppid\(`).FindAllString(logOf(t, cmd), -1)); got != 3000 {
+		t.Errorf("%d calls, want 3000", got)
+	}
+}
+
 func TestExecFromThread(t *testing.T) {
 	cmd := tracer(t, "exec-from-thread", []string{"--syscalls", "execve,exit_group"}, "self")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -359,6 +380,65 @@ func testKilledTracer(t *testing.T, way []string) {
 	}
 }
 
+// Nothing of a trace outlives its tracer: no daemon, nothing that makes no call, nothing that starts the next of its kind and ends.
+func TestKilledTracerOfMany(t *testing.T) { eachWay(t, testKilledTracerOfMany) }
+
+func testKilledTracerOfMany(t *testing.T, way []string) {
+	mark := fmt.Sprintf("of-many-%d", time.Now().UnixNano())
+	script := `trap "" TERM HUP
+		for how in "" "setsid"; do
+			(exec $how sh -c 'while :; do sleep 100; done' "$0" &)
+			(exec $how sh -c 'while :; do :; done' "$0" &)
+		done
+		/usr/bin/python3 -S -c '
+import os
+while True:
+	if os.fork(): os._exit(0)' "$0" &
+		: >there
+		exec sleep 100`
+	cmd := tracer(t, "", with(way, "--syscalls", "execve"), "sh", "-c", script, mark)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the command runs", func() bool {
+		_, err := os.Stat(filepath.Join(cmd.Dir, "there"))
+		return err == nil && len(marked(mark)) > 5
+	})
+	cmd.Process.Kill()
+	cmd.Wait()
+	eventually(t, "all has ended", func() bool { return len(marked(mark)) == 0 })
+}
+
+// marked returns the processes with an argument.
+func marked(mark string) (pids []string) {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, line := range lines {
+		if text, err := os.ReadFile(line); err == nil && strings.Contains(string(text), "\x00"+mark+"\x00") {
+			pids = append(pids, line)
+		}
+	}
+	return pids
+}
+
+// Without what keeps the command, it ends, and that is told of.
+func TestKilledKeeper(t *testing.T) {
+	cmd := tracer(t, "", []string{"--entries", "--engine", "notify", "--syscalls", "execve"}, "sh", "-c", "(while sleep 0.01; do :; done) & wait")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the command runs", func() bool {
+		log, _ := os.ReadFile(filepath.Join(cmd.Dir, "log"))
+		return strings.Contains(string(log), `"sleep"`)
+	})
+	syscall.Kill(onlyChild(cmd.Process.Pid), syscall.SIGKILL)
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 125 || !strings.Contains(stderr.String(), "has been killed") {
+		t.Errorf("%v: %s", err, stderr.String())
+	}
+}
+
 // A signal to the tracer reaches the command, whose end is then its own.
 func TestForwardedSignal(t *testing.T) { eachWay(t, testForwardedSignal) }
 
@@ -410,8 +490,10 @@ func testJobControl(t *testing.T, way []string) {
 
 // A set-user-ID program that will not have its owner's rights is told of; root's
 // trace leaves them to it.
-func TestSetuid(t *testing.T) {
-	cmd := tracer(t, "", []string{"--syscalls", "prctl,execve"}, "./tool")
+func TestSetuid(t *testing.T) { eachWay(t, testSetuid) }
+
+func testSetuid(t *testing.T, way []string) {
+	cmd := tracer(t, "", with(way, "--syscalls", "prctl,execve"), "./tool")
 	content, err := os.ReadFile("/bin/true")
 	if err != nil {
 		t.Fatal(err)
