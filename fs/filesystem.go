@@ -53,10 +53,12 @@ type Caller struct {
 }
 
 // Author is whose a change is: a process of the database's log of them (sqlvfs.Process). Mapped says that it was made through a mapping
-// of the file, of which the kernel does not tell whose it is.
+// of the file, of which the kernel does not tell whose it is. Guest says that somebody is told of it, whoever it is of
+// (sqlvfs.Options.OnCommit).
 type Author struct {
 	Process int64
 	Mapped  bool
+	Guest   bool
 }
 
 // nobody is whose a change is of whom nothing is known.

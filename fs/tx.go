@@ -66,6 +66,9 @@ func (o *Overlay) try(a access, by Author, known *facts, step func(*tx) error) (
 		}
 		if by != nobody {
 			db.By(by.Process, by.Mapped)
+			if by.Guest {
+				db.ByGuest()
+			}
 		}
 		err := step(t)
 		for _, n := range t.made {

@@ -57,6 +57,7 @@ func (w *writer) rest() {
 	}
 	if w.transact(func() error { return w.checkpointIfChanged(AtRest) }) == nil {
 		w.checkpointed = time.Now()
+		w.tellCommitted(nil)
 	}
 }
 
@@ -70,6 +71,7 @@ func (w *writer) transact(do func() error) (err error) {
 	defer func() {
 		if err != nil {
 			w.moment = before
+			w.store.watch.failed()
 		}
 	}()
 	defer database.End(w.Conn, &err)

@@ -29,6 +29,8 @@ type batch struct {
 	fills      []fill                   // content that is taken from there
 	checkpoint *newCheckpoint           // to be made of what the batch leaves; nil: none
 	noted      []*noted                 // what processes have done. It waits for what is
+	untold     []untold                 // what is told of them
+	found      map[Ino]NameIn           // where files are of which that was not known
 	late       bool                     // until it is taken: what processes have done may come with the next one; then: it does
 	session    int64                    // that has these:
 	processes  map[int64]*Process       // that were added; nil: none

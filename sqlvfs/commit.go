@@ -50,6 +50,7 @@ func (w *writer) commit(b *batch, drop int) (err error) {
 			clear(w.there)
 			w.kept.forget()
 			w.moment = before
+			w.store.watch.failed()
 		case w.newest.ID > before.newest.ID:
 			w.checkpointed = time.Now()
 		}

@@ -27,6 +27,7 @@ func (tx *Tx) Child(dir *Inode, name string) (c Child, ok, whiteout bool, err er
 		return Child{}, false, false, err
 	}
 	if e, found := dir.children[name]; found {
+		tx.watch.seen(e.ino, dir, name)
 		return Child{name, e.ino, e.number, e.mode}, true, false, nil
 	}
 	return Child{}, false, dir.whiteout[name], nil
@@ -72,6 +73,7 @@ func (tx *Tx) Link(dir *Inode, name string, in *Inode) error {
 	tx.gather.bytes += len(name)
 	dir.children[name] = child{in.Ino, in.Number(), in.Attr.Mode}
 	tx.noteNamed(in, dir, name)
+	tx.watch.seen(in.Ino, dir, name)
 	return nil
 }
 
@@ -87,6 +89,7 @@ func (tx *Tx) Unlink(dir *Inode, name string) error {
 	delete(dir.children, name)
 	tx.touch(dir, 0)
 	tx.noteRemoved(was.ino, dir, name)
+	tx.watch.gone(was.ino, dir, name)
 	tx.gather.dentries.remove(nameKey{dir, name})
 	tx.gather.bytes += len(name)
 	return nil

@@ -244,6 +244,7 @@ func (w *writer) makeCheckpoint(c *newCheckpoint) error {
 	case c.Label == "" && newest.Kind == ForFork && c.Kind != ForFork: // it is to stay when the fork goes
 		newest.Kind = c.Kind
 		c.Checkpoint = newest
+		w.store.watch.madeCheckpoint(&newest)
 		return do(w.conn, "UPDATE art_checkpoint SET kind=? WHERE id=?", string(c.Kind), newest.ID)
 	case c.Label == "":
 		c.Checkpoint = newest
@@ -251,6 +252,7 @@ func (w *writer) makeCheckpoint(c *newCheckpoint) error {
 	default:
 		newest.Label = c.Label
 		c.Checkpoint = newest
+		w.store.watch.madeCheckpoint(&newest)
 		return do(w.conn, "UPDATE art_checkpoint SET label=? WHERE id=?", c.Label, newest.ID)
 	}
 	if byGuest {
@@ -304,6 +306,7 @@ func (w *writer) insertCheckpoint(c *Checkpoint) error {
 		return err
 	}
 	c.ID, c.Made, c.maxIno = last+1, Now(), top
+	w.store.watch.madeCheckpoint(c)
 	null := func(n int64) any {
 		if n == 0 {
 			return nil

@@ -47,6 +47,9 @@ type Options struct {
 	Placed func()
 	// Bulk says that much comes in at once, to stay: it is copied from the log while more comes.
 	Bulk bool
+	// OnCommit is told what has been committed: changes of files that steps have made which are a guest's (see [Tx.ByGuest]), and checkpoints.
+	// It is called by whoever commits, by one at a time, and must not wait. nil: nobody is told, and nothing is done for it.
+	OnCommit func(*CommitEvent)
 	// MaxDirty bounds the content in memory that is not committed yet, in bytes. 0 means 96 MiB.
 	MaxDirty int
 }
@@ -135,6 +138,9 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 	}
 	if s.maxDirty == 0 {
 		s.maxDirty = 96 << 20
+	}
+	if opt.OnCommit != nil {
+		s.watch = &watch{tell: opt.OnCommit, places: map[Ino]NameIn{}}
 	}
 	s.done = sync.NewCond(&s.mu)
 	s.tx = Tx{fixed: s.fixed, live: map[Ino]*Inode{}, gather: newBatch(1), most: s.maxDirty, ceiling: s.maxDirty}

@@ -47,7 +47,12 @@ func (tx *Tx) By(process int64, mapped bool) {
 }
 
 // newStep forgets whose the changes of the last step were.
-func (tx *Tx) newStep() { tx.by, tx.mapped, tx.made, tx.unlinked = 0, 0, nil, nameKey{} }
+func (tx *Tx) newStep() {
+	tx.by, tx.mapped, tx.told, tx.made, tx.unlinked = 0, 0, false, nil, nameKey{}
+}
+
+// notes tells whether what the step changes is noted.
+func (tx *Tx) notes() bool { return tx.by != 0 || tx.told }
 
 // ChangedAttributes is [Tx.Dirty] for attributes that somebody has set, which are not those that follow from other changes.
 func (tx *Tx) ChangedAttributes(in *Inode) {
@@ -57,14 +62,14 @@ func (tx *Tx) ChangedAttributes(in *Inode) {
 
 // note notes what the step's process does to an inode. The step touches the inode, too.
 func (tx *Tx) note(in *Inode, what What) {
-	if tx.by != 0 {
+	if tx.notes() {
 		tx.noteAt(in, what, time.Now().UnixNano())
 	}
 }
 
 // noteWritten is note of content that was written at a moment, for who writes often.
 func (tx *Tx) noteWritten(in *Inode, at Timespec) {
-	if tx.by != 0 {
+	if tx.notes() {
 		tx.noteAt(in, Written|tx.mapped, nanoseconds(at))
 	}
 }
@@ -87,7 +92,7 @@ func (tx *Tx) noteNamed(in *Inode, dir *Inode, name string) {
 		tx.made = nil
 		return
 	}
-	if tx.by == 0 {
+	if !tx.notes() {
 		return
 	}
 	now := time.Now().UnixNano()
@@ -115,7 +120,7 @@ func (tx *Tx) noteRemoved(ino Ino, dir *Inode, name string) {
 			}
 		}
 	}
-	if tx.by == 0 {
+	if !tx.notes() {
 		return
 	}
 	now := time.Now().UnixNano()
@@ -161,6 +166,7 @@ func (tx *Tx) takeLog(b *batch) {
 	tx.processes.take(b)
 	b.session = tx.session.id
 	b.noted = slices.DeleteFunc(b.noted, func(n *noted) bool { return n.in != nil && n.in.dead && n.in.tables == 0 })
+	tx.watch.take(b)
 }
 
 // logs tells whether a batch has something of processes.
@@ -168,13 +174,18 @@ func (b *batch) logs() bool { return len(b.noted)+len(b.processes)+len(b.ends) >
 
 func nanoseconds(t Timespec) int64 { return t.Sec*1e9 + int64(t.Nsec) }
 
+// anybodys tells whether it is known of a change whose it is.
+func (n *noted) anybodys() bool {
+	return slices.ContainsFunc(n.notes, func(o note) bool { return o.process != 0 })
+}
+
 // qPutChange adds to what is known of a process, an inode and a name in the time between two checkpoints.
 const qPutChange = `INSERT INTO main.art_change (ino, checkpoint, process, parent_ino, name, what, first, last) VALUES (?,?,?,?,?,?,?,?)
 	ON CONFLICT (ino, checkpoint, process, parent_ino, name) DO UPDATE SET what=what|excluded.what, last=max(last, excluded.last)`
 
 // putNotes writes down what processes have done, since the newest checkpoint. Of a process that is not in the log, nothing is.
 func (w *writer) putNotes(b *batch) error {
-	if len(b.noted) == 0 {
+	if !slices.ContainsFunc(b.noted, (*noted).anybodys) {
 		return nil
 	}
 	for _, table := range []string{"art_process", "art_change"} {
@@ -186,6 +197,9 @@ func (w *writer) putNotes(b *batch) error {
 	for _, n := range b.noted {
 		for i := range n.notes {
 			o := &n.notes[i]
+			if o.process == 0 {
+				continue
+			}
 			there, ok := known[o.process]
 			if !ok {
 				var err error

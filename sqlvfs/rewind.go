@@ -217,6 +217,8 @@ func (s *Store) goBack(transact func() (Checkpoint, *Restored, error), follow fu
 	}
 	tx.changed = true
 	tx.adopt(restored)
+	tx.watch.moved()
+	s.writer.tellCommitted(nil)
 	if follow != nil {
 		err = tx.run(func(tx *Tx) error {
 			follow(tx, restored)

@@ -43,6 +43,7 @@ type Tx struct {
 
 	by       int64     // whose changes the step makes; 0: nobody's. See By
 	mapped   What      // with it, ByMapping or 0
+	told     bool      // somebody is told of them, also if they are nobody's
 	made     *Inode    // the last that the step has made; nil: none
 	unlinked nameKey   // the last name that it has removed
 	logged   uint64    // how often the log of processes was taken into a batch
@@ -81,6 +82,7 @@ type fixed struct {
 	done        *sync.Cond    // a batch was committed, or has failed
 	kick        chan struct{} // there is something to do for the writer
 	processes   processes     // of the guest, that are not committed
+	watch       *watch        // for who is told of commits; nil: nobody is
 }
 
 // View runs a step that adds nothing to the tree, and returns its error: [Tx.New], [Tx.Link] and [Tx.SetWhiteout] fail in

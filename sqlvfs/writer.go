@@ -267,6 +267,7 @@ func (s *Store) finishCommit(b *batch, apply func(*batch) error) error {
 		return err
 	}
 	tx.release(b)
+	tx.watch.learn(b)
 	if w.latest = time.Now(); w.maintained && w.conn != nil {
 		w.maintained = false
 		tx.kickLater() // for the next maintenance
@@ -311,6 +312,7 @@ func (w *writer) apply(b *batch) error {
 		err = w.withoutHistory(b, err)
 	}
 	if err == nil {
+		w.tellCommitted(b)
 		err = w.afterCommit(b)
 	}
 	return err
@@ -462,6 +464,7 @@ func (w *writer) finish() {
 	if w.conn == nil {
 		return
 	}
+	w.tellCommitted(nil)
 	if w.wrote {
 		end := time.Now().Add(thinAtEnd)
 		w.thinWhile(func() bool { return time.Now().Before(end) })

@@ -61,6 +61,7 @@ func serve(db string, what *control.Serve) error {
 	unix.CloseOnExec(control.FilesFD)
 	unix.CloseOnExec(control.CommandsFD)
 	unix.CloseOnExec(control.CountFD)
+	unix.CloseOnExec(control.CommitsFD)
 
 	// Opening the database and waiting for the mount take about as long; do both at once. The stage is
 	// told when it can hide the database's files, and again when it can have the guest's looked at.
@@ -103,6 +104,7 @@ type server struct {
 	layers   []*fs.Overlay
 	tree     fs.FileSystem   // the overlay, with what is mounted in the home
 	commands *whose.Commands // the guest's; nil: nobody learns of them
+	commits  *commits        // what art is told; nil: nothing
 	mfs      *fs.Mounted
 	beside   servedLayers
 	writer   *writer.Writer
@@ -117,11 +119,16 @@ func openServer(db string, what *control.Serve, opened func()) (*server, error) 
 	if !what.Checkpoints.Off {
 		how.Checkpoint = sqlvfs.AtSession
 	}
+	var tells *commits
+	if what.Commits {
+		tells = newCommits(os.NewFile(control.CommitsFD, "commits"), what)
+		how.OnCommit = tells.add
+	}
 	store, overlay, err := openOverlay(db, what.Base, what.Name, how, true, what.Hide, what.Show)
 	if err != nil {
 		return nil, err
 	}
-	s := &server{what: what, store: store, overlay: overlay}
+	s := &server{what: what, store: store, overlay: overlay, commits: tells}
 	count, err := control.MapCount(os.NewFile(control.CountFD, "count"))
 	if err != nil {
 		store.Discard()
@@ -132,6 +139,7 @@ func openServer(db string, what *control.Serve, opened func()) (*server, error) 
 	} else {
 		sock.Close()
 	}
+	tells.begin(s.commands)
 	err = claim(store, what.Base, what.Name, what.Adopt)
 	if err == nil {
 		s.layers, err = openLayers(store, what)
@@ -181,10 +189,13 @@ func (s *server) mount(m received, mounts <-chan received) (err error) {
 
 // authors are who knows whose changes are; nil if nobody does.
 func (s *server) authors() fs.Authors {
-	if s.commands == nil {
-		return nil
+	switch {
+	case s.commits != nil:
+		return s.commits
+	case s.commands != nil:
+		return s.commands
 	}
-	return s.commands
+	return nil
 }
 
 // run waits until all is unmounted, and commits what is left.
@@ -204,7 +215,9 @@ func (s *server) run(db string) error {
 	s.beside.end()
 	s.writer.End()
 	logged := log.end()
-	if err := s.store.Close(); err != nil {
+	err := s.store.Close()
+	s.commits.end()
+	if err != nil {
 		hint := ""
 		if errors.Is(err, syscall.ENOSPC) {
 			hint = "make room, or allow a larger database (limits.database): what waits is committed as soon as there is room while the session runs"
@@ -214,7 +227,7 @@ func (s *server) run(db string) error {
 	if logged != nil {
 		logf("all is saved, but the session's end is not in the log: %v", logged)
 	}
-	_, err := os.Stdout.Write(control.Marshal(&control.Report{Broken: s.overlay.Broken(), Changed: changed, Dropped: uint64(s.store.Dropped())}))
+	_, err = os.Stdout.Write(control.Marshal(&control.Report{Broken: s.overlay.Broken(), Changed: changed, Dropped: uint64(s.store.Dropped())}))
 	if lost != nil {
 		return fmt.Errorf("serve: %w", lost)
 	}

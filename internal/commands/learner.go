@@ -21,6 +21,7 @@ import (
 type Learner struct {
 	out   sender
 	told  func(*control.Command) // nil: nobody else is
+	last  atomic.Int64           // the number of the last command
 	proc  int                    // /proc
 	guest int                    // the guest's /proc, of the namespace that FUSE knows
 	level int                    // how many namespaces below that of /proc the one is that FUSE knows
@@ -214,6 +215,9 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 
 // tell tells of the beginning or the end of a command.
 func (l *Learner) tell(c *control.Command) {
+	if c.Kind == control.Executed {
+		c.Number = l.last.Add(1)
+	}
 	l.out.send(c)
 	if l.told != nil {
 		l.told(c)

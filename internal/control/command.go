@@ -67,6 +67,8 @@ type Command struct {
 	Code int
 	// Inode is the file, of Mapped.
 	Inode uint64
+	// Number is of Executed: commands count from 1.
+	Number int64
 }
 
 // MaxArgv bounds Argv, and MaxCommand a message, in bytes.

@@ -7,6 +7,7 @@
 //	grant.go    what they grant a guest on the network, and see of that
 //	flow.go     what art-net says of connections while they come, and how they are kept
 //	command.go  what art tells art-fuse of the commands of a guest
+//	commit.go   what art-fuse tells art of what it has committed
 //	exec.go     what follows when they ask it to run another program
 //	guest.go    what the guest asks of art-fuse
 //	writer.go   what art-sync asks of the art-fuse that writes a database

@@ -47,8 +47,8 @@ type Serve struct {
 	// standard input. No command line, which everybody can read, has the command.
 	PID     int
 	Command []string
-	// Flows says that messages of this kind come, and Commands that those of CommandsFD do.
-	Flows, Commands bool
+	// Flows says that messages of this kind come, Commands that those of CommandsFD do, and Commits that art wants those of CommitsFD.
+	Flows, Commands, Commits bool
 }
 
 // KeepWhole is Kept where the settings say nothing else.

@@ -23,6 +23,8 @@ const (
 	Exited       Kind = "exit"          // Exit
 	Lost         Kind = "lost"          // Missing
 	Denied       Kind = "denied"        // Denial
+	FileChanged  Kind = "file.changed"  // FileChange
+	Checkpointed Kind = "checkpoint"    // Checkpoint
 )
 
 // Header is what all events have.
@@ -83,6 +85,21 @@ type Denial struct {
 	PID     int      `json:"pid,omitempty"`
 	Program string   `json:"program,omitempty"` // what a process that made a call calls itself
 	Command []string `json:"command,omitempty"`
+}
+
+// FileChange is what one command has done to a file, or to a name of one, since the last time that changes were committed to the database.
+type FileChange struct {
+	Path    string   `json:"path"` // as the guest sees it; where it is named or removed, that name
+	What    []string `json:"what"` // made, written, attributes, named, removed
+	Process int64    `json:"process,omitempty"`
+	Mapped  bool     `json:"by_mapping,omitempty"` // it was written through a mapping: the command is likely, not certain
+}
+
+// Checkpoint is one that was made, or that has got a label or another kind.
+type Checkpoint struct {
+	Number int64  `json:"checkpoint"`
+	Kind   string `json:"kind"` // as "art log --json" has it
+	Label  string `json:"label,omitempty"`
 }
 
 const timeForm = "2006-01-02T15:04:05.000000000Z"

@@ -33,7 +33,7 @@ func TestTheDocumentIsWhole(t *testing.T) {
 		}
 	}
 	keys("every event", doc, Header{})
-	for kind, what := range map[Kind]any{SessionBegan: Session{}, SessionEnded: End{}, Executed: Exec{}, Exited: Exit{}, Lost: Missing{}, Denied: Denial{}} {
+	for kind, what := range map[Kind]any{SessionBegan: Session{}, SessionEnded: End{}, Executed: Exec{}, Exited: Exit{}, Lost: Missing{}, Denied: Denial{}, FileChanged: FileChange{}, Checkpointed: Checkpoint{}} {
 		keys(string(kind), about(kind), what)
 	}
 }

@@ -79,6 +79,18 @@ func (s *Stream) TellAt(then time.Time, kind Kind, what any) {
 	}
 }
 
+// Lose counts events that were lost before they could be told here.
+func (s *Stream) Lose(n uint64) {
+	if s == nil || n == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.number += n
+	s.lost += n
+	s.all += n
+}
+
 // put adds a line. The lock is held.
 func (s *Stream) put(then time.Time, kind Kind, what any) {
 	s.number++

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/events"
 	"github.com/riverlytech/art/internal/netrule"
+	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/internal/seccomp"
 )
 
@@ -75,6 +78,12 @@ func (s *session) tellBegun() {
 
 // endEvents tells of the end of the session, and lets the reader go.
 func (s *session) endEvents(code int, err error) {
+	if s.commits != nil {
+		select {
+		case <-s.commits:
+		case <-time.After(commitsWait):
+		}
+	}
 	end := events.End{Code: code, Why: s.reason}
 	if err != nil && end.Why == "" {
 		end.Why = err.Error()
@@ -86,6 +95,66 @@ func (s *session) endEvents(code int, err error) {
 	s.events = nil
 }
 
+// commitsWait bounds how long the end of a session waits for what art-fuse has committed, which has ended by then.
+const commitsWait = time.Second
+
+// tellCommits tells of what art-fuse says over a socket, which it takes over. What it returns is closed when that is all.
+func (s *session) tellCommits(sock *os.File) <-chan struct{} {
+	stream, mounts := s.events, []string{view.Home}
+	for i := range s.serve.Layers {
+		mounts = append(mounts, s.plan.View.GuestOf(s.plan.Layer(i)))
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer sock.Close()
+		buf := make([]byte, 2*control.MaxCommit)
+		for {
+			n, err := unix.Read(int(sock.Fd()), buf)
+			switch {
+			case errors.Is(err, unix.EINTR):
+				continue
+			case err != nil || n <= 0:
+				return
+			}
+			m := &control.Commit{}
+			if control.Unmarshal(buf[:n], m) == nil {
+				tellCommit(stream, m, mounts)
+			}
+		}
+	}()
+	return done
+}
+
+var fileKinds = [...]struct {
+	kind uint32
+	name string
+}{
+	{control.FileMade, "made"}, {control.FileWritten, "written"}, {control.FileAttributes, "attributes"}, {control.FileNamed, "named"},
+	{control.FileRemoved, "removed"},
+}
+
+// tellCommit tells of one message. mounts are where the guest sees those of art-fuse.
+func tellCommit(stream *events.Stream, m *control.Commit, mounts []string) {
+	stream.Lose(m.Lost)
+	for i := range m.Files {
+		f := &m.Files[i]
+		if f.Layer < 0 || f.Layer >= len(mounts) || mounts[f.Layer] == "" {
+			continue
+		}
+		e := events.FileChange{Path: path.Join(mounts[f.Layer], f.Path), Process: f.Command, Mapped: f.What&control.FileByMapping != 0}
+		for _, k := range fileKinds {
+			if f.What&k.kind != 0 {
+				e.What = append(e.What, k.name)
+			}
+		}
+		stream.TellAt(f.At, events.FileChanged, e)
+	}
+	for _, c := range m.Checkpoints {
+		stream.TellAt(c.Made, events.Checkpointed, events.Checkpoint{Number: c.Number, Kind: c.Kind, Label: c.Label})
+	}
+}
+
 var errSlowReader = errors.New("who reads them has gone, or reads too slowly")
 
 // tellCommands returns what tells of the beginnings and ends of commands; nil: nobody is told.
@@ -95,7 +164,7 @@ func (s *session) tellCommands() func(*control.Command) {
 	}
 	stream := s.events // which takes no more once the session has ended
 	var mu sync.Mutex
-	last, numbers := int64(0), map[int]int64{} // of commands, by their process
+	numbers := map[int]int64{} // of commands, by their process
 	return func(c *control.Command) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -105,8 +174,7 @@ func (s *session) tellCommands() func(*control.Command) {
 			if e.Parent = numbers[c.Parent]; c.Parent == c.PID {
 				e.Parent, e.Replaces = 0, numbers[c.PID]
 			}
-			last++
-			e.Process, numbers[c.PID] = last, last
+			e.Process, numbers[c.PID] = c.Number, c.Number
 			stream.TellAt(c.At, events.Executed, e)
 		case control.Exited:
 			n := numbers[c.PID]

@@ -51,8 +51,9 @@ type session struct {
 	network  network // that of a guest that reaches names alone
 	ports    ports   // of the guest's that are reached on the host
 
-	events     *events.Stream // what happens; nil: nobody is told
-	background *background    // what it is in the background; nil in the foreground
+	events     *events.Stream  // what happens; nil: nobody is told
+	commits    <-chan struct{} // closed when all of that is told which art-fuse has committed; nil: it tells nothing
+	background *background     // what it is in the background; nil in the foreground
 	notifier   *notify.Notifier
 	caller     *caller // who has started it in the foreground, on a terminal that it may leave; or nil
 
@@ -190,7 +191,7 @@ func (s *session) prepare(o *request, refusal error) (err error) {
 		begun = s.startStage()
 	}
 	if server != nil {
-		s.startFUSE(o.database, server)
+		s.startFUSE(o.database, server, o.Events != "")
 	}
 	if s.prepared, err = prepare(o); err == nil {
 		s.payload.Terminal, s.payload.Background = s.streams.IsTerminal, !s.streams.Foreground()

@@ -24,11 +24,12 @@ type startingFUSE struct {
 	files    *os.File // art's end of the socket to the host's side of single files
 	commands *os.File // that of the socket for commands
 	count    *atomic.Uint64
+	commits  *os.File // that of the socket for what is committed; nil: nobody is told
 }
 
 // startFUSE starts art-fuse with its end of the control socket. It then waits to be briefed, and touches nothing before:
 // meanwhile art finds out what there is to serve. What fails is told then.
-func (s *session) startFUSE(database string, server *os.File) {
+func (s *session) startFUSE(database string, server *os.File, commits bool) {
 	st := &startingFUSE{}
 	s.startingFUSE = st
 	inherited := []*os.File{server}
@@ -42,7 +43,10 @@ func (s *session) startFUSE(database string, server *os.File) {
 		Path: cmd.Path, Args: cmd.Args, Env: cmd.Env,
 		Setsid: true, // away from the terminal's signals: it ends after the guest, not with it
 	}
-	if err = st.connect(s, c, &inherited); err == nil {
+	if err = st.connect(s, c, &inherited); err == nil && commits {
+		err = st.connectCommits(c, &inherited)
+	}
+	if err == nil {
 		err = st.begin(c)
 	}
 	if err != nil {
@@ -95,6 +99,17 @@ func (st *startingFUSE) connect(s *session, c *spawn.Command, inherited *[]*os.F
 	return err
 }
 
+// connectCommits makes what art-fuse tells over what it has committed.
+func (st *startingFUSE) connectCommits(c *spawn.Command, inherited *[]*os.File) error {
+	ours, theirs, err := libexec.Socketpair()
+	if err == nil {
+		st.commits = ours
+		*inherited = append(*inherited, theirs)
+		c.Files = append(c.Files, theirs)
+	}
+	return err
+}
+
 // briefFUSE tells art-fuse what to serve.
 func (s *session) briefFUSE() error {
 	st := s.startingFUSE
@@ -106,6 +121,10 @@ func (s *session) briefFUSE() error {
 	s.fuseDone = st.done
 	if s.learns {
 		s.commandSocket, s.commandCount, st.commands = st.commands, st.count, nil
+	}
+	if st.commits != nil && s.events != nil {
+		s.commits = s.tellCommits(st.commits)
+		st.commits = nil
 	}
 	if err := s.limitDatabase(st.Pid); err != nil {
 		return err
@@ -134,7 +153,7 @@ func (s *session) dismissFUSE() {
 }
 
 func (st *startingFUSE) close() {
-	for _, f := range []*os.File{st.document, st.files, st.commands} {
+	for _, f := range []*os.File{st.document, st.files, st.commands, st.commits} {
 		if f != nil {
 			f.Close()
 		}
@@ -156,7 +175,7 @@ func (s *session) serveDocument() []byte {
 	for _, f := range s.files {
 		v.Files = append(v.Files, f.File)
 	}
-	v.Flows, v.Commands = s.net != nil, s.learns
+	v.Flows, v.Commands, v.Commits = s.net != nil, s.learns, s.commits != nil
 	v.PID, v.Command = os.Getpid(), logged(s.payload.Command)
 	return control.Marshal(v)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,9 +48,14 @@ type Commands struct {
 	mapped  map[fs.Ino]int64 // GUARDED_BY(mu); who was the last to map it to write to it
 	mute    time.Time        // GUARDED_BY(mu); until then art is not asked, as it has not answered
 	heard   uint64           // GUARDED_BY(mu); messages
+	numbers []numbered       // GUARDED_BY(mu); grow
 	buf     []byte           // GUARDED_BY(mu)
 	over    atomic.Bool      // nothing comes any more
 }
+
+// numbered says how much higher than art's number of a command its process in the log is, from that on: more and more where messages
+// are lost.
+type numbered struct{ from, more int64 }
 
 // author is the command that a thread belongs to.
 type author struct {
@@ -192,6 +198,9 @@ func (c *Commands) take(m *control.Command) {
 			Parent: c.threads[m.Parent].process, PID: m.PID, Argv: split(m.Argv), Cut: m.Cut, Dir: m.Dir, Started: at,
 		})
 		c.threads[m.PID] = author{process: id, own: true}
+		if n := len(c.numbers); id != 0 && (n == 0 || c.numbers[n-1].more != id-m.Number) {
+			c.numbers = append(c.numbers, numbered{id, id - m.Number})
+		}
 	case control.Exited:
 		var code *int
 		if m.Code >= 0 {
@@ -219,6 +228,18 @@ func (c *Commands) take(m *control.Command) {
 		}
 		c.threads[m.PID] = a
 	}
+}
+
+// Number returns art's number of a command that the log has as a process; 0: there is none.
+func (c *Commands) Number(process int64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range slices.Backward(c.numbers) {
+		if process >= n.from {
+			return process - n.more
+		}
+	}
+	return 0
 }
 
 // sweep forgets what has ended or can be asked for again, and if that is not enough, whose processes are that have executed nothing.

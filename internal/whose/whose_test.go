@@ -71,6 +71,17 @@ func TestAuthor(t *testing.T) {
 		t.Errorf("ends: %v", log.codes)
 	}
 
+	// One that art has numbered, but not told of, was lost.
+	tell(control.Command{Kind: control.Executed, PID: 20, Argv: []byte("a\x00"), At: time.Now(), Number: 4})
+	tell(control.Command{Kind: control.Executed, PID: 21, Argv: []byte("b\x00"), At: time.Now(), Number: 7})
+	tell(control.Command{Kind: control.Executed, PID: 22, Argv: []byte("c\x00"), At: time.Now(), Number: 8})
+	is("a numbered command", 22, 0, fs.Author{Process: 6})
+	for process, want := range map[int64]int64{4: 4, 5: 7, 6: 8, 0: 0} {
+		if got := c.Number(process); got != want {
+			t.Errorf("process %d is command %d, want %d", process, got, want)
+		}
+	}
+
 	// A thread is asked for once.
 	asked := make(chan int, 1)
 	go func() {

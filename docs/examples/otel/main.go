@@ -64,6 +64,10 @@ type event struct {
 	Port     int       `json:"port"`
 	Allow    string    `json:"allow"`
 	Count    int64     `json:"count"`
+	Path     string    `json:"path"`
+	What     []string  `json:"what"`
+	Number   int64     `json:"checkpoint"`
+	Label    string    `json:"label"`
 }
 
 // session has the spans that have not ended.
@@ -176,12 +180,12 @@ func (s *session) end(last time.Time) {
 
 // attributes are those of what is said of that has happened at one moment.
 func (e *event) attributes() (list []attribute.KeyValue) {
-	for key, value := range map[string]string{"call": e.Call, "name": e.Name, "why": e.Why, "allow": e.Allow} {
+	for key, value := range map[string]string{"call": e.Call, "name": e.Name, "why": e.Why, "allow": e.Allow, "path": e.Path, "what": strings.Join(e.What, ","), "label": e.Label} {
 		if value != "" {
 			list = append(list, attribute.String("art."+key, value))
 		}
 	}
-	for key, value := range map[string]int64{"port": int64(e.Port), "count": e.Count} {
+	for key, value := range map[string]int64{"port": int64(e.Port), "count": e.Count, "checkpoint": e.Number} {
 		if value != 0 {
 			list = append(list, attribute.Int64("art."+key, value))
 		}

@@ -211,3 +211,15 @@ func (v *View) checkMountPoint(bind Mount, home, workspace string) error {
 	}
 	return nil
 }
+
+// GuestOf returns the path at which the guest sees a source; "": it does not.
+func (v *View) GuestOf(source string) string {
+	for _, list := range [][]Mount{v.Layers, v.Binds} {
+		for _, m := range list {
+			if m.Source == source {
+				return m.Guest
+			}
+		}
+	}
+	return ""
+}
