@@ -17,13 +17,21 @@ const (
 	// Ptrace stops a thread at the entry and the exit of a call (ptrace(2)), and can do all that there is.
 	Ptrace
 
-	// Notification has the kernel ask about a call and wait for the answer (seccomp_unotify(2)), which takes a tenth of the time. There
-	// are entries alone, and what is decided about a call by its memory holds for no longer than until the kernel reads
-	// that memory again. It needs Linux 5.19, and 6.6 to be fast. The command and what it starts have one listener at
-	// most, so there is none for programs among them that want one (they get EBUSY), and Run's error says so where somebody
-	// listens to this process.
+	// Notification has the kernel ask about a call and wait for the answer (seccomp_unotify(2)), which takes a tenth of
+	// the time. It needs Linux 5.19, and 6.6 to be fast.
 	//
-	// As with Ptrace, nothing outlives the tracer: a second process of it, the command's parent, sees to that.
+	// There are entries alone. What is decided by memory is not enforced, as with Ptrace: the kernel reads the memory again
+	// when the call goes on, and another thread may have changed it. A Handler that is a MemoryDecider has the trace made
+	// by Ptrace for that reason.
+	//
+	// Nothing outlives the tracer, as with Ptrace: the command is the child of a second process of it, which sees to that.
+	//
+	// The command and what it starts have one listener. A program among them that wants to listen gets EBUSY, and
+	// where somebody listens to this process, there is none to be had: Auto uses Ptrace. Debuggers work among them, which
+	// Ptrace keeps from it.
+	//
+	// A signal that arrives before a call has been received interrupts it. The call is made again, or fails with EINTR
+	// if the signal's handler was installed without SA_RESTART; one that has been received waits for its answer.
 	Notification
 )
 

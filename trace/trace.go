@@ -8,6 +8,11 @@
 // or change its result. Package policy has handlers that refuse, package decode
 // turns calls into text.
 //
+// A handler that wants to know which calls are made, and not what they return, says
+// so (Command.Entries). Then the kernel asks about them instead, at a tenth of the
+// cost, where it can: see Notification. What a Refuser leaves to the kernel costs
+// nothing.
+//
 // The tracees cannot outlive the tracer: PTRACE_O_EXITKILL ends them with it,
 // whatever ends it. A program among them that wants to trace another itself gets
 // EPERM, as it would under strace, because a thread has one tracer at most.

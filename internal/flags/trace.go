@@ -85,6 +85,9 @@ NOTES
   submitted through io_uring, or refused by a seccomp filter of the command's own,
   is not seen.
   An attached process stops at every call, whatever --syscalls selects.
+  With --entries the kernel asks about calls (seccomp_unotify(2)), at a tenth of the
+  cost of a stop; without it, before Linux 5.19, where somebody listens to art-trace's
+  own calls already, and with a --deny for a path or an address, threads stop (ptrace(2)).
   --deny refuses 32-bit calls and io_uring with ENOSYS as well, which would be ways
   around it. A rule for calls alone, or of socket for a family, cannot be got around by
   changing memory; one for a path can, and goes by paths as they are written, without
