@@ -60,7 +60,7 @@ func serve(db string, what *control.Serve) error {
 	unix.CloseOnExec(control.SocketFD)
 	unix.CloseOnExec(control.FilesFD)
 	unix.CloseOnExec(control.CommandsFD)
-	unix.CloseOnExec(control.CountFD)
+	unix.CloseOnExec(control.RingFD)
 	unix.CloseOnExec(control.CommitsFD)
 
 	// Opening the database and waiting for the mount take about as long; do both at once. The stage is
@@ -129,13 +129,13 @@ func openServer(db string, what *control.Serve, opened func()) (*server, error) 
 		return nil, err
 	}
 	s := &server{what: what, store: store, overlay: overlay, commits: tells}
-	count, err := control.MapCount(os.NewFile(control.CountFD, "count"))
+	ring, err := control.MapRing(os.NewFile(control.RingFD, "ring"))
 	if err != nil {
 		store.Discard()
 		return nil, err
 	}
 	if sock := os.NewFile(control.CommandsFD, "commands"); what.Commands {
-		s.commands = whose.Begin(sock, count, store)
+		s.commands = whose.Begin(sock, ring, store)
 	} else {
 		sock.Close()
 	}

@@ -62,11 +62,11 @@ const linger = time.Second
 // maxKnown bounds how many processes are known.
 const maxKnown = 100_000
 
-// Begin begins to learn. sock is the socket to art-fuse, which is taken over, and sent counts what is sent. told, unless it is nil, is called
+// Begin begins to learn. sock is the socket to art-fuse, which is taken over, and ring what art-fuse takes from. told, unless it is nil, is called
 // with each beginning and end of a command, from any goroutine, and must not wait. pid is a process of the guest that runs art's own code;
 // fuse is one in the namespace whose ids FUSE knows, which is this process's or one of those below.
-func Begin(sock *os.File, sent *atomic.Uint64, told func(*control.Command), pid, fuse int) (*Learner, error) {
-	l := &Learner{told: told, out: sender{sock: sock, sent: sent}, known: map[int]*process{}, host: map[int]int{}}
+func Begin(sock *os.File, ring *control.Ring, told func(*control.Command), pid, fuse int) (*Learner, error) {
+	l := &Learner{told: told, out: sender{sock: sock, ring: ring}, known: map[int]*process{}, host: map[int]int{}}
 	if err := l.open(pid, fuse); err != nil {
 		sock.Close()
 		return nil, fmt.Errorf("learn of commands: %w", err)
@@ -218,7 +218,7 @@ func (l *Learner) tell(c *control.Command) {
 	if c.Kind == control.Executed {
 		c.Number = l.last.Add(1)
 	}
-	l.out.send(c)
+	l.out.tell(c)
 	if l.told != nil {
 		l.told(c)
 	}
@@ -362,7 +362,7 @@ func (l *Learner) adopt(host, pid int) {
 			continue
 		}
 		if s, ok := l.status(child); ok && l.belongs(s.guest) {
-			l.out.send(&control.Command{Kind: control.Known, PID: s.guest, Parent: pid})
+			l.out.tell(&control.Command{Kind: control.Known, PID: s.guest, Parent: pid})
 		}
 	}
 }
@@ -431,7 +431,7 @@ func (l *Learner) maps(tid, fd int) {
 		c.Parent = l.parent(s)
 	}
 	if c.Parent != 0 {
-		l.out.send(&c)
+		l.out.tell(&c)
 	}
 }
 
@@ -456,7 +456,7 @@ func (l *Learner) answer() {
 				l.belongs(c.PID)
 			}
 		}
-		l.out.send(&known)
+		l.out.answer(&known)
 	}
 }
 

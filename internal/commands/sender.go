@@ -5,54 +5,60 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/control"
 )
 
-// room is how long to wait for room in the socket, in milliseconds.
-const room = 20
+// gather is how long messages gather in the ring, before art-fuse is woken to take them. It takes them by itself before it
+// serves a request that changes something.
+const gather = 100 * time.Millisecond
 
-// sender sends messages to art-fuse, in the order in which send is called.
+// sender sends messages to art-fuse.
 type sender struct {
 	sock *os.File
-	sent *atomic.Uint64 // messages, for art-fuse
-	lost atomic.Int64   // messages
+	ring *control.Ring
+	lost atomic.Int64 // messages
 
-	mu   sync.Mutex
-	slow bool // GUARDED_BY(mu); there was no room for the last one, and nobody waits any more
-	gone bool // GUARDED_BY(mu); art-fuse is
+	mu    sync.Mutex
+	rings bool      // GUARDED_BY(mu); art-fuse will be woken
+	woken time.Time // GUARDED_BY(mu); when it was last, because much has gathered
 }
 
-// send sends a message. Of what finds no room in time it only counts that.
-func (s *sender) send(c *control.Command) {
+// tell puts a message into the ring. Of what finds no room it only counts that: nobody waits.
+func (s *sender) tell(c *control.Command) {
 	data := control.Marshal(c)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for !s.gone {
-		switch err := unix.Send(int(s.sock.Fd()), data, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); {
-		case err == nil:
-			s.slow = false
-			s.sent.Add(1)
-			return
-		case errors.Is(err, unix.EINTR):
-		case errors.Is(err, unix.EAGAIN) && !s.slow && s.wait():
-		case errors.Is(err, unix.EAGAIN):
-			s.slow = true
-			s.lost.Add(1)
-			return
-		default:
-			s.gone = true
-		}
+	ok, filled := s.ring.Put(data)
+	rings, now := s.rings, filled && time.Since(s.woken) > time.Millisecond
+	if s.rings = true; now {
+		s.woken = time.Now()
+	}
+	s.mu.Unlock()
+	if !ok {
+		s.lost.Add(1)
+	}
+	if now {
+		s.wake()
+	}
+	if !rings {
+		time.AfterFunc(gather, func() {
+			s.mu.Lock()
+			s.rings = false
+			s.mu.Unlock()
+			s.wake()
+		})
 	}
 }
 
-// wait waits for room.
-func (s *sender) wait() bool {
-	ready := []unix.PollFd{{Fd: int32(s.sock.Fd()), Events: unix.POLLOUT}}
-	n, err := unix.Poll(ready, room)
-	return n > 0 || errors.Is(err, unix.EINTR)
+// wake has art-fuse take what is in the ring.
+func (s *sender) wake() { s.answer(&control.Command{Kind: control.Waiting}) }
+
+// answer sends a message over the socket, to art-fuse that waits for it. If there is no room, it has asked more than it has heard.
+func (s *sender) answer(c *control.Command) {
+	_ = unix.Send(int(s.sock.Fd()), control.Marshal(c), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 }
 
 // receive returns the next message of art-fuse.

@@ -1,35 +1,13 @@
 package control
 
-import (
-	"fmt"
-	"os"
-	"sync/atomic"
-	"time"
-	"unsafe"
+import "time"
 
-	"golang.org/x/sys/unix"
-)
-
-// CommandsFD is the socket over which art-fuse hears of the guest's commands, and asks about them. CountFD is a file in memory, which
-// counts the messages that art has sent: so it takes no call to see that there is none.
+// CommandsFD is the socket over which art-fuse asks about the guest's commands, and is answered. RingFD is a file in memory with the ring of
+// what art tells of them unasked: all that is in it at a time came before all that the socket has from then on.
 const (
 	CommandsFD = FilesFD + 1 + iota
-	CountFD
+	RingFD
 )
-
-// MapCount maps the count in a file in memory, and closes that. The count is there until the process ends.
-func MapCount(f *os.File) (*atomic.Uint64, error) {
-	defer f.Close()
-	const size = 8
-	if err := f.Truncate(size); err != nil {
-		return nil, fmt.Errorf("count messages: %w", err)
-	}
-	b, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		return nil, fmt.Errorf("count messages: %w", err)
-	}
-	return (*atomic.Uint64)(unsafe.Pointer(&b[0])), nil
-}
 
 // CommandKind says what is told of a command.
 type CommandKind uint8
@@ -45,6 +23,8 @@ const (
 	// having been asked for.
 	Who
 	Known
+	// Waiting says that there are messages in the ring, some of which have waited for a while.
+	Waiting
 )
 
 // Command is one message about commands. Process ids are those of the namespace that FUSE knows, of threads' leaders unless it says

@@ -4,7 +4,7 @@ import "time"
 
 // CommitsFD is the socket over which art-fuse tells art what it has committed, where Serve.Commits says that art wants to hear it. What
 // finds no room in it is not told, but counted.
-const CommitsFD = CountFD + 1
+const CommitsFD = RingFD + 1
 
 // Commit is one message of it.
 type Commit struct {

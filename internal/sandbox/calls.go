@@ -68,7 +68,7 @@ func (s *session) learn(pid int) *commands.Learner {
 	if s.plan.FUSE != stage.MountFUSE {
 		fuse = os.Getpid() // where fusermount3 was started
 	}
-	learner, err := commands.Begin(sock, s.commandCount, s.tellCommands(), pid, fuse)
+	learner, err := commands.Begin(sock, s.commandRing, s.tellCommands(), pid, fuse)
 	if err != nil { // what they change stays nobody's
 		cli.Fail("art", err)
 		return nil

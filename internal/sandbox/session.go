@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,7 +33,7 @@ type session struct {
 
 	control       *os.File           // the socket to art-fuse, which the stage has, too
 	commandSocket *os.File           // to art-fuse, for commands, until they are learnt
-	commandCount  *atomic.Uint64     // of what is sent over it
+	commandRing   *control.Ring      // of what art-fuse is told of them
 	served        chan error         // tells that art-fuse serves the mount, or why not
 	unserved      error              // why it does not
 	attending     bool               // whether that is still to be told

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -23,7 +22,7 @@ type startingFUSE struct {
 	document *os.File // the writing end of a pipe, which art-fuse reads to its end
 	files    *os.File // art's end of the socket to the host's side of single files
 	commands *os.File // that of the socket for commands
-	count    *atomic.Uint64
+	ring     *control.Ring
 	commits  *os.File // that of the socket for what is committed; nil: nobody is told
 }
 
@@ -80,14 +79,14 @@ func (st *startingFUSE) connect(s *session, c *spawn.Command, inherited *[]*os.F
 	}
 	st.commands = ours
 	*inherited = append(*inherited, commands)
-	count, err := memoryFile("count")
+	ring, err := memoryFile("commands")
 	if err != nil {
 		return err
 	}
-	*inherited = append(*inherited, count)
-	if own, err := duplicate(count); err != nil {
+	*inherited = append(*inherited, ring)
+	if own, err := duplicate(ring); err != nil {
 		return err
-	} else if st.count, err = control.MapCount(own); err != nil {
+	} else if st.ring, err = control.MapRing(own); err != nil {
 		return err
 	}
 	stdout, err := st.add(&s.report)
@@ -95,7 +94,7 @@ func (st *startingFUSE) connect(s *session, c *spawn.Command, inherited *[]*os.F
 	if err == nil && (s.background != nil || s.caller != nil) {
 		stderr, err = st.add(ownStderr{})
 	}
-	c.Files = []*os.File{stdin, stdout, stderr, (*inherited)[0], document, theirs, commands, count}
+	c.Files = []*os.File{stdin, stdout, stderr, (*inherited)[0], document, theirs, commands, ring}
 	return err
 }
 
@@ -120,7 +119,7 @@ func (s *session) briefFUSE() error {
 	}
 	s.fuseDone = st.done
 	if s.learns {
-		s.commandSocket, s.commandCount, st.commands = st.commands, st.count, nil
+		s.commandSocket, s.commandRing, st.commands = st.commands, st.ring, nil
 	}
 	if st.commits != nil && s.events != nil {
 		s.commits = s.tellCommits(st.commits)

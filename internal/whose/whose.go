@@ -29,8 +29,6 @@ const (
 	linger = time.Second
 	// patience bounds how long a request waits for art to say whose it is.
 	patience = 200 * time.Millisecond
-	// gather is how long messages gather in the socket, while nobody asks for what they say.
-	gather = 5 * time.Millisecond
 	// maxThreads, and maxFiles, bound what is known of threads that have executed nothing, and of files.
 	maxThreads, maxFiles = 50_000, 50_000
 )
@@ -39,7 +37,7 @@ const (
 type Commands struct {
 	log  Log
 	fd   int
-	sent *atomic.Uint64 // messages, by art
+	ring *control.Ring
 
 	// mu is not held while the guest's files or its memory are looked at, here or by art.
 	mu      sync.Mutex
@@ -47,9 +45,9 @@ type Commands struct {
 	wrote   map[fs.Ino]int64 // GUARDED_BY(mu); who was the last to change a file by a call
 	mapped  map[fs.Ino]int64 // GUARDED_BY(mu); who was the last to map it to write to it
 	mute    time.Time        // GUARDED_BY(mu); until then art is not asked, as it has not answered
-	heard   uint64           // GUARDED_BY(mu); messages
 	numbers []numbered       // GUARDED_BY(mu); grow
-	buf     []byte           // GUARDED_BY(mu)
+	told    []byte           // GUARDED_BY(mu); a message of the ring's
+	said    []byte           // GUARDED_BY(mu); one of the socket's
 	over    atomic.Bool      // nothing comes any more
 }
 
@@ -64,9 +62,9 @@ type author struct {
 	until   time.Time // when to ask again; never if it is zero
 }
 
-// Begin begins to hear of commands over a socket, which it takes over. sent counts what is sent.
-func Begin(sock *os.File, sent *atomic.Uint64, log Log) *Commands {
-	c := &Commands{log: log, fd: int(sock.Fd()), sent: sent, buf: make([]byte, control.MaxCommand),
+// Begin begins to hear of commands in a ring, and over a socket, which it takes over.
+func Begin(sock *os.File, ring *control.Ring, log Log) *Commands {
+	c := &Commands{log: log, fd: int(sock.Fd()), ring: ring, told: make([]byte, control.MaxCommand), said: make([]byte, control.MaxCommand),
 		threads: map[int]author{}, wrote: map[fs.Ino]int64{}, mapped: map[fs.Ino]int64{}}
 	go func() {
 		defer sock.Close()
@@ -139,45 +137,52 @@ func (c *Commands) ask(tid int) bool {
 	}
 }
 
-// follow hears what comes while there are no requests. Nobody waits for that, so more may come first: one at a time would cost a wake-up
-// for each command.
+// follow hears what comes while there are no requests.
 func (c *Commands) follow() {
 	for !c.over.Load() {
 		ready := []unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}
 		if _, err := unix.Poll(ready, -1); err != nil && !errors.Is(err, unix.EINTR) {
 			return
 		}
-		time.Sleep(gather)
 		c.mu.Lock()
 		c.drain()
 		c.mu.Unlock()
 	}
 }
 
-// hear takes all messages that have been sent. c.mu is held.
+// hear takes all messages that are in the ring. c.mu is held.
 func (c *Commands) hear() {
-	if c.heard != c.sent.Load() {
-		c.drain()
+	for {
+		n, ok := c.ring.Take(c.told)
+		if !ok {
+			return
+		}
+		c.read(c.told[:n])
+	}
+}
+
+// read takes a message. c.mu is held.
+func (c *Commands) read(message []byte) {
+	m := &control.Command{}
+	if control.Unmarshal(message, m) == nil {
+		c.take(m)
 	}
 }
 
 // drain takes all messages that are there. c.mu is held.
 func (c *Commands) drain() {
 	for {
-		n, _, err := unix.Recvfrom(c.fd, c.buf, unix.MSG_DONTWAIT)
+		n, _, err := unix.Recvfrom(c.fd, c.said, unix.MSG_DONTWAIT)
+		c.hear() // what an answer builds on is there before it
 		switch {
 		case errors.Is(err, unix.EINTR):
-			continue
 		case errors.Is(err, unix.EAGAIN):
 			return
 		case err != nil || n == 0:
 			c.over.Store(true)
 			return
-		}
-		c.heard++
-		m := &control.Command{}
-		if control.Unmarshal(c.buf[:n], m) == nil {
-			c.take(m)
+		default:
+			c.read(c.said[:n])
 		}
 	}
 }

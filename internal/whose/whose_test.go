@@ -2,7 +2,6 @@ package whose
 
 import (
 	"os"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,14 +33,21 @@ func TestAuthor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer art.Close()
-	log, sent := &written{codes: map[int64]*int{}}, &atomic.Uint64{}
-	c := Begin(theirs, sent, log)
+	fd, err := unix.MemfdCreate("ring", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring, err := control.MapRing(os.NewFile(uintptr(fd), "ring"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &written{codes: map[int64]*int{}}
+	c := Begin(theirs, ring, log)
 	tell := func(m control.Command) {
 		t.Helper()
-		if err := unix.Send(int(art.Fd()), control.Marshal(&m), 0); err != nil {
-			t.Fatal(err)
+		if ok, _ := ring.Put(control.Marshal(&m)); !ok {
+			t.Fatal("no room")
 		}
-		sent.Add(1)
 	}
 	is := func(what string, tid uint32, ino fs.Ino, want fs.Author) {
 		t.Helper()
@@ -82,7 +88,18 @@ func TestAuthor(t *testing.T) {
 		}
 	}
 
-	// A thread is asked for once.
+	// What has waited for a while is heard without a request.
+	tell(control.Command{Kind: control.Executed, PID: 30, Parent: 7, Argv: []byte("waiting\x00"), At: time.Now()})
+	if err := unix.Send(int(art.Fd()), control.Marshal(&control.Command{Kind: control.Waiting}), 0); err != nil {
+		t.Fatal(err)
+	}
+	for heard := false; !heard; time.Sleep(time.Millisecond) {
+		c.mu.Lock()
+		heard = len(log.list) == 7
+		c.mu.Unlock()
+	}
+
+	// A thread is asked for once. What it was told before, in the ring, holds when the answer comes.
 	asked := make(chan int, 1)
 	go func() {
 		buf := make([]byte, control.MaxCommand)
@@ -92,19 +109,19 @@ func TestAuthor(t *testing.T) {
 			err = control.Unmarshal(buf[:n], &m)
 		}
 		if err == nil {
-			err = unix.Send(int(art.Fd()), control.Marshal(&control.Command{Kind: control.Known, PID: m.PID, Parent: 7}), 0)
-			sent.Add(1)
+			ring.Put(control.Marshal(&control.Command{Kind: control.Executed, PID: 31, Parent: 7, Argv: []byte("just now\x00"), At: time.Now()}))
+			err = unix.Send(int(art.Fd()), control.Marshal(&control.Command{Kind: control.Known, PID: m.PID, Parent: 31}), 0)
 		}
 		if err != nil {
 			t.Error(err)
 		}
 		asked <- m.PID
 	}()
-	is("a fork", 9, 0, fs.Author{Process: 1})
+	is("a fork", 9, 0, fs.Author{Process: 8})
 	if tid := <-asked; tid != 9 {
 		t.Errorf("asked for %d", tid)
 	}
-	is("a fork that is known", 9, 0, fs.Author{Process: 1})
+	is("a fork that is known", 9, 0, fs.Author{Process: 8})
 
 	// Where art does not answer, nobody waits for it again and again. What cannot be read is no message.
 	if err := unix.Send(int(art.Fd()), []byte("nonsense"), 0); err != nil {
