@@ -105,8 +105,9 @@ func merge(ctx context.Context, c *flags.Command, args []string) error {
 	o := history.MergeOptions{Other: live.Connect, Report: report.Options{Total: true, Stdout: os.Stdout, Stderr: os.Stderr,
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())), StderrTerminal: term.IsTerminal(int(os.Stderr.Fd()))}}
 	o.Prog, o.Stdout = prog, os.Stdout
+	var told string // where events go
 	variables := p.variables()
-	maps.Copy(variables, map[string]any{"json": &o.JSON, "quiet": &o.Quiet, "dry-run": &o.DryRun, "force": &o.Force, "ours": &o.Ours})
+	maps.Copy(variables, map[string]any{"json": &o.JSON, "quiet": &o.Quiet, "dry-run": &o.DryRun, "force": &o.Force, "ours": &o.Ours, "events": &told})
 	line, err := c.Parse(args, variables)
 	switch {
 	case err != nil:
@@ -121,6 +122,11 @@ func merge(ctx context.Context, c *flags.Command, args []string) error {
 	if o.Fork, err = workspace.FindFork(o.DB, line.Words[0]); err != nil {
 		return err
 	}
+	var end func()
+	if o.Report.OnConflict, end, err = tellConflicts(told, o.Dir, "merge"); err != nil {
+		return err
+	}
+	defer end()
 	return history.Merge(ctx, o)
 }
 

@@ -122,12 +122,12 @@ func synchronize(do func(context.Context, reconcile.Options) error) command {
 			StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())), StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		}
 		word := c.Name[strings.LastIndex(c.Name, " ")+1:]
-		var from string // the fork that is pulled
+		var from, told string // the fork that is pulled; where events go
 		p := place{makes: word == "push", writes: word != "diff"}
 		variables := p.variables()
 		maps.Copy(variables, map[string]any{
 			"name": &opt.Name, "from": &from, "adopt": &opt.Adopt, "quiet": &opt.Quiet, "exclude": &opt.Exclude, "no-ignored": &opt.NoIgnored,
-			"dry-run": &opt.DryRun, "force": &opt.Force, "keep-both": &opt.KeepBoth, "allow": &opt.Allow, "verbose": &opt.Verbose, "pick": &opt.Pick,
+			"dry-run": &opt.DryRun, "force": &opt.Force, "keep-both": &opt.KeepBoth, "allow": &opt.Allow, "verbose": &opt.Verbose, "pick": &opt.Pick, "events": &told,
 			"patch": form(&opt.Form, reconcile.Patch), "stat": form(&opt.Form, reconcile.Stat), "json": form(&opt.Form, reconcile.JSON),
 		})
 		line, err := c.Parse(args, variables)
@@ -163,6 +163,11 @@ func synchronize(do func(context.Context, reconcile.Options) error) command {
 		}
 		opt.Dir, opt.DB, opt.Paths = p.dir, p.db, line.Words
 		opt.Session, opt.SessionOf = live.Connect(p.db), live.Connect
+		var end func()
+		if opt.OnConflict, end, err = tellConflicts(told, p.dir, word); err != nil {
+			return err
+		}
+		defer end()
 		return do(ctx, opt)
 	}
 }

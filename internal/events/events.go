@@ -25,6 +25,7 @@ const (
 	Denied       Kind = "denied"        // Denial
 	FileChanged  Kind = "file.changed"  // FileChange
 	Checkpointed Kind = "checkpoint"    // Checkpoint
+	Conflicted   Kind = "conflict"      // Conflict
 )
 
 // Header is what all events have.
@@ -100,6 +101,13 @@ type Checkpoint struct {
 	Number int64  `json:"checkpoint"`
 	Kind   string `json:"kind"` // as "art log --json" has it
 	Label  string `json:"label,omitempty"`
+}
+
+// Conflict is a path that two sides have changed, and that was left alone.
+type Conflict struct {
+	Of   string `json:"of"` // what was to be done: pull, push or merge
+	Path string `json:"path"`
+	Why  string `json:"why"`
 }
 
 const timeForm = "2006-01-02T15:04:05.000000000Z"

@@ -33,7 +33,7 @@ func TestTheDocumentIsWhole(t *testing.T) {
 		}
 	}
 	keys("every event", doc, Header{})
-	for kind, what := range map[Kind]any{SessionBegan: Session{}, SessionEnded: End{}, Executed: Exec{}, Exited: Exit{}, Lost: Missing{}, Denied: Denial{}, FileChanged: FileChange{}, Checkpointed: Checkpoint{}} {
+	for kind, what := range map[Kind]any{SessionBegan: Session{}, SessionEnded: End{}, Executed: Exec{}, Exited: Exit{}, Lost: Missing{}, Denied: Denial{}, FileChanged: FileChange{}, Checkpointed: Checkpoint{}, Conflicted: Conflict{}} {
 		keys(string(kind), about(kind), what)
 	}
 }

@@ -48,6 +48,7 @@ var (
 	adopt = Flag{Name: "adopt", Says: "the workspace was moved here, or is a copy that takes its place",
 		More: adoptMore}
 	quiet   = Flag{Name: "quiet", Short: "q", Says: "say nothing but errors"}
+	tell    = Flag{Name: "events", Arg: "FILE", Offer: Files, Says: `tell of conflicts, as "art run" does of what happens: JSON, an object a line, to a file, "unix:PATH" or a descriptor`}
 	dryRun  = Flag{Name: "dry-run", Says: "say what would be done, and change nothing"}
 	exclude = Flag{Name: "exclude", Arg: "PATTERN", Offer: Files, Repeat: true, Says: "leave paths out, in the syntax of gitignore(5)"}
 	ignored = Flag{Name: "no-ignored", Says: "leave out what git ignores"}
@@ -162,7 +163,7 @@ EXAMPLES
 				{Name: "keep-both", Says: "in a conflict, keep what the host has, and write what the guest has as NAME.art",
 					More: `That is "NAME.art2" and so on where it is taken, and from then on the guest has the host's as "NAME" too. Where one side has removed a file that the other has changed, the changed one stays, or comes back. Of a branch to which both have added commits, the guest's is "NAME.art", to be merged. Conflicts about directories' modes, and about a directory against a file of the host, are left. That resolves it: the next push brings the host's into the database.`},
 				{Name: "allow", Arg: "PATTERN", Offer: Files, Repeat: true, Says: "bring what is held back and fits the pattern, in the syntax of gitignore(5)"},
-				exclude, ignored, dryRun,
+				exclude, ignored, dryRun, tell,
 				{Name: "quiet", Short: "q", Says: "say nothing but errors, conflicts and what is held back"},
 				{Name: "verbose", Short: "v", Says: "name each path that is held back, also where many of one directory are, for one reason"},
 			},
@@ -204,7 +205,7 @@ EXAMPLES
 ` + leftOut,
 			Flags: []Flag{workspace, agent, database, name, adopt,
 				{Name: "force", Says: "in a conflict, take what the host has"},
-				exclude, ignored, dryRun,
+				exclude, ignored, dryRun, tell,
 				{Name: "quiet", Short: "q", Says: "say nothing but errors and conflicts"},
 			},
 			Notes: `OUTPUT
@@ -420,7 +421,7 @@ EXAMPLES
   Sessions that use the database or the fork go on: programs see the merge as one step, as
   they do "art undo". What they change of it meanwhile has the merge begin anew.
 `,
-			Flags: []Flag{workspace, database, agent, dryRun,
+			Flags: []Flag{workspace, database, agent, dryRun, tell,
 				{Name: "force", Says: "where both changed something, take what the fork has"},
 				{Name: "ours", Says: "where both changed something, leave what is there"},
 				{Name: "json", Says: asJSON.Says, More: `There is one for each path, with the keys "path", "change" ("made", "changed" or "deleted") and, instead of that, "conflict": why.`}, quiet},

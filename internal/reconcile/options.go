@@ -42,6 +42,9 @@ type Options struct {
 	// SessionOf is Session for another database; nil, as there.
 	SessionOf func(db string) func(context.Context) (*os.File, error)
 
+	// OnConflict is told of each path that is named as in conflict; may be nil.
+	OnConflict func(path, why string)
+
 	ctx context.Context
 
 	Form   Form // diff: how to show
@@ -55,7 +58,7 @@ type Options struct {
 
 func newReporter(opt *Options) *report.Reporter {
 	return report.New(report.Options{Quiet: opt.Quiet, Verbose: opt.Verbose, Total: opt.Total, DryRun: opt.DryRun, Stdout: opt.Stdout, Stderr: opt.Stderr,
-		StdoutTerminal: opt.StdoutTerminal, StderrTerminal: opt.StderrTerminal}, opt.prog())
+		StdoutTerminal: opt.StdoutTerminal, StderrTerminal: opt.StderrTerminal, OnConflict: opt.OnConflict}, opt.prog())
 }
 
 // waiting says on a terminal that another process is waited for.

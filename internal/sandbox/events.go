@@ -14,6 +14,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/events"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/netrule"
 	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/internal/seccomp"
@@ -45,7 +46,7 @@ func openEvents(o *request) (*os.File, error) {
 	case is && (o.Background || o.Attended):
 		target = fmt.Sprint(eventsFD)
 	}
-	return events.Open(target, func(path string) (*os.File, error) { return openLog(path, o.Workspace, unix.O_APPEND) })
+	return events.Open(target, func(path string) (*os.File, error) { return hostfs.OpenLog(path, o.Workspace, unix.O_APPEND) })
 }
 
 // tellEvents begins to tell of what happens.

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/events"
 	"github.com/riverlytech/art/internal/hostfs"
-	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/syscalls"
@@ -52,7 +50,7 @@ func openTrace(o *request) (*tracing, error) {
 	}
 	tr := &tracing{log: os.Stderr, filter: seccomp.Marshal(program)}
 	if t.Log != "" {
-		if tr.log, err = openLog(t.Log, o.Workspace, unix.O_TRUNC|unix.O_APPEND); err != nil {
+		if tr.log, err = hostfs.OpenLog(t.Log, o.Workspace, unix.O_TRUNC|unix.O_APPEND); err != nil {
 			return nil, fmt.Errorf("open the trace's log %s: %w", t.Log, cli.Reason(err))
 		}
 	}
@@ -60,32 +58,6 @@ func openTrace(o *request) (*tracing, error) {
 		"--secrets-fd", strconv.Itoa(stage.ExtraFD + 1),
 		"--syscalls", t.Syscalls, "--format", t.Format, "--"}
 	return tr, nil
-}
-
-// openLog opens a log for writing, with more flags, as a trace's and that of events. In the workspace no symbolic link is followed: a guest may have made it, and what
-// it leads to would be overwritten.
-func openLog(log, workspace string, flags int) (*os.File, error) {
-	path, err := filepath.Abs(log)
-	if err != nil {
-		return nil, err
-	}
-	named, err := filepath.Abs(workspace)
-	if err != nil {
-		return nil, err
-	}
-	root, dir := paths.Resolve(named), paths.Resolve(filepath.Dir(path))
-	var rules uint64
-	switch inside := paths.Within(dir, root); {
-	case inside:
-		rules, path = hostfs.NoSymlinks, filepath.Join(dir, filepath.Base(path))
-	case paths.Within(path, named):
-		return nil, unix.ELOOP
-	}
-	fd, err := hostfs.OpenAt(unix.AT_FDCWD, path, unix.O_WRONLY|unix.O_CREAT|flags, rules)
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), log), nil
 }
 
 // hidden are the paths to hide from the guest: those asked for, and the logs of a

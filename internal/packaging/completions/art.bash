@@ -27,13 +27,13 @@ _art_spec() {
 		;;
 	'art pull')
 		payload= commands='' words='in_workspace'
-		flags='-m --mount --workspace --agent -d --db --from -p --pick --name --adopt --force --keep-both --allow --exclude --no-ignored --dry-run -q --quiet -v --verbose --help'
-		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --from=databases --name=nothing --allow=files --exclude=files'
+		flags='-m --mount --workspace --agent -d --db --from -p --pick --name --adopt --force --keep-both --allow --exclude --no-ignored --dry-run --events -q --quiet -v --verbose --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --from=databases --name=nothing --allow=files --exclude=files --events=files'
 		;;
 	'art push')
 		payload= commands='' words='files'
-		flags='-m --mount --workspace --agent -d --db --name --adopt --force --exclude --no-ignored --dry-run -q --quiet --help'
-		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing --exclude=files'
+		flags='-m --mount --workspace --agent -d --db --name --adopt --force --exclude --no-ignored --dry-run --events -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing --exclude=files --events=files'
 		;;
 	'art reset')
 		payload= commands='' words='in_workspace'
@@ -92,8 +92,8 @@ _art_spec() {
 		;;
 	'art merge')
 		payload= commands='' words='files'
-		flags='-m --mount --workspace -d --db --agent --dry-run --force --ours --json -q --quiet --help'
-		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		flags='-m --mount --workspace -d --db --agent --dry-run --events --force --ours --json -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --events=files'
 		;;
 	'art bisect')
 		payload=yes commands='' words=''
@@ -297,13 +297,13 @@ _art_spec() {
 		;;
 	'art-sync pull')
 		payload= commands='' words='in_workspace'
-		flags='-m --mount --workspace --agent -d --db --from -p --pick --name --adopt --force --keep-both --allow --exclude --no-ignored --dry-run -q --quiet -v --verbose --help'
-		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --from=databases --name=nothing --allow=files --exclude=files'
+		flags='-m --mount --workspace --agent -d --db --from -p --pick --name --adopt --force --keep-both --allow --exclude --no-ignored --dry-run --events -q --quiet -v --verbose --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --from=databases --name=nothing --allow=files --exclude=files --events=files'
 		;;
 	'art-sync push')
 		payload= commands='' words='files'
-		flags='-m --mount --workspace --agent -d --db --name --adopt --force --exclude --no-ignored --dry-run -q --quiet --help'
-		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing --exclude=files'
+		flags='-m --mount --workspace --agent -d --db --name --adopt --force --exclude --no-ignored --dry-run --events -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing --exclude=files --events=files'
 		;;
 	'art-sync reset')
 		payload= commands='' words='in_workspace'
@@ -362,8 +362,8 @@ _art_spec() {
 		;;
 	'art-sync merge')
 		payload= commands='' words='files'
-		flags='-m --mount --workspace -d --db --agent --dry-run --force --ours --json -q --quiet --help'
-		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		flags='-m --mount --workspace -d --db --agent --dry-run --events --force --ours --json -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --events=files'
 		;;
 	'art-sync compare')
 		payload= commands='' words='databases'

@@ -27,6 +27,7 @@ type Options struct {
 	Quiet, Verbose, Total, DryRun  bool // as those of package reconcile
 	Stdout, Stderr                 io.Writer
 	StdoutTerminal, StderrTerminal bool
+	OnConflict                     func(path, why string) // is told of each path that is named as in conflict; may be nil
 }
 
 // What a run comes to where some paths were not done. Each was named on standard error.
@@ -164,6 +165,9 @@ func (r *Reporter) Conflict(path, why string) { r.Conflicts(path, 1, why) }
 // Conflicts is Conflict for several paths that are not named one by one.
 func (r *Reporter) Conflicts(path string, n int, why string) {
 	r.conflicts += n
+	if r.opt.OnConflict != nil {
+		r.opt.OnConflict(path, why)
+	}
 	r.out.Flush()
 	r.Erase()
 	r.leave("CONFLICT", quote.Name(path, r.opt.StderrTerminal), why)
