@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -287,10 +286,15 @@ type emptied struct {
 // BeginForks begins forks while the database that they are to be of is told. Discard ends it. The error is fs.ErrExist if a path is taken.
 func BeginForks(list []ForkToBe) (*NewForks, error) {
 	for _, f := range list {
-		if _, err := os.Lstat(f.Path); err == nil {
-			return nil, fmt.Errorf("%s: %w", f.Path, fs.ErrExist)
+		var there unix.Stat_t
+		err := unix.Lstat(f.Path, &there)
+		switch {
+		case err == nil:
+			err = fs.ErrExist
+		case errors.Is(err, unix.ENOENT):
+			err = unix.Access(filepath.Dir(f.Path), unix.W_OK|unix.X_OK)
 		}
-		if err := unix.Access(filepath.Dir(f.Path), unix.W_OK|unix.X_OK); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Path, err)
 		}
 	}
