@@ -44,6 +44,29 @@ func ExampleRun() {
 	// exit status 1
 }
 
+// Which programs a command executes, at a tenth of the cost: what comes of the calls is not asked.
+func ExampleCommand_entries() {
+	_, err := trace.Run(context.Background(), &trace.Command{
+		Path:    "/bin/sh",
+		Args:    []string{"sh", "-c", "/bin/true; exec /bin/echo hello"},
+		Calls:   []string{"execve"},
+		Entries: true,
+	}, trace.Hooks{
+		OnEnter: func(c *decode.Call) error {
+			args, _ := decode.Strings(c.Mem, c.Args[1], 10, 100)
+			fmt.Println(strings.Join(args, " "))
+			return nil
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// sh -c /bin/true; exec /bin/echo hello
+	// /bin/true
+	// /bin/echo hello
+}
+
 // A command that may have no connection to the internet, but sockets of this
 // machine, and that may not see a directory.
 func ExampleChain() {

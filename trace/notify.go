@@ -283,6 +283,9 @@ func (o *observer) handle() error {
 	exec := !c.Foreign() && (c.Name == "execve" || c.Name == "execveat")
 	o.begins(c.Pid)
 	if c.First = exec && !o.began; c.First {
+		if err := o.permitted(); err != nil {
+			return err
+		}
 		o.attempted = true
 	}
 	if !(c.Foreign() || o.selected(c.Name)) || !o.began && !exec {
@@ -306,6 +309,21 @@ func (o *observer) handle() error {
 		return err
 	}
 	return o.handler.Flush()
+}
+
+// permitted returns an error if nobody may look at the memory of root, as ptrace then could not attach to it.
+func (o *observer) permitted() error {
+	if o.attempted {
+		return nil
+	}
+	var b [1]byte
+	local := []unix.Iovec{{Base: &b[0]}}
+	local[0].SetLen(len(b))
+	remote := []unix.RemoteIovec{{Base: uintptr(o.waits.Args[0]), Len: 1}}
+	if _, err := unix.ProcessVMReadv(o.root, local, remote, 0); errors.Is(err, unix.EPERM) {
+		return attachError(o.root, err)
+	}
+	return nil // what cannot be read otherwise, the kernel cannot either
 }
 
 // begins finds out whether the command has begun, before which the launcher makes calls.

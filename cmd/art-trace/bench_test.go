@@ -168,7 +168,7 @@ func BenchmarkAllCalls(b *testing.B) {
 }
 
 // A build that compiles and links a program, with the standard library in the
-// cache; execve, openat and connect are traced: art-trace against nothing.
+// cache; execve, openat and connect are traced: art-trace against nothing, whole and with entries alone.
 func BenchmarkGoBuild(b *testing.B) {
 	native, strace, own := contenders(b, "-f --seccomp-bpf -e trace=execve,openat,connect", "--syscalls execve,openat,connect")
 	dir := b.TempDir()
@@ -179,7 +179,8 @@ func BenchmarkGoBuild(b *testing.B) {
 	if out, err := exec.Command(program[0], program[1:]...).CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out) // fills the cache
 	}
-	all := []contender{native, strace, own}
+	entries := contender{"entries", append([]string{own.argv[0], "--entries"}, own.argv[1:]...)}
+	all := []contender{native, strace, own, entries}
 	medians, ratio := race(b, program, func(_ string, took time.Duration) float64 { return took.Seconds() }, all...)
 	for i, c := range all {
 		b.ReportMetric(medians[i], c.name+"-s")

@@ -81,6 +81,15 @@ var roles = map[string]func(){
 		}
 		unix.Exit(0)
 	},
+	// Art-trace where nobody may look at the memory of others.
+	"no-memory": func() {
+		os.Unsetenv(roleVariable)
+		err := seccomp.InstallForAll(seccomp.Without("process_vm_readv"))
+		if err == nil {
+			err = syscall.Exec("/proc/self/exe", []string{"art-trace", "--entries", "--engine", "notify", "touch", "ran"}, os.Environ())
+		}
+		panic(err)
+	},
 	// What a sandbox starts: it loads the filter that it was handed, looks for
 	// the command, and executes it.
 	"payload": func() {
@@ -418,6 +427,23 @@ func marked(mark string) (pids []string) {
 		}
 	}
 	return pids
+}
+
+// Where it cannot be told what calls point to, nothing is run, as with ptrace.
+func TestMemoryForbidden(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := &exec.Cmd{Path: self, Args: []string{self}, Dir: t.TempDir(), Env: append(os.Environ(), roleVariable+"=no-memory")}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 125 || !strings.Contains(string(out), "operation not permitted\n") || !strings.Contains(string(out), "hint: ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "ran")); err == nil {
+		t.Error("the command was run")
+	}
 }
 
 // Without what keeps the command, it ends, and that is told of.
