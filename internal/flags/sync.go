@@ -414,7 +414,9 @@ EXAMPLES
   have the same, or a flag says whose counts. A git directory that both changed is
   one conflict. A directory that the fork has renamed is renamed, with what is new in it;
   one that both have renamed differently is a conflict, where git would have both names.
-  So is a path of 4,096 bytes or more, which no program can name.
+  So is a path of 4,096 bytes or more, which no program can name. The workspace on the
+  host is not looked at: what changed there, as by a pull of another fork, is no change
+  of the database's, and in conflict with the fork's when that is pulled.
 
   All of it is one change, which "art undo" takes back. The fork stays as it is, and
   may go on and be merged again. FORK is a name that art fork was given, or a path.
