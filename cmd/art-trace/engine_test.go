@@ -81,6 +81,21 @@ var roles = map[string]func(){
 		}
 		unix.Exit(0)
 	},
+	// Art-trace where the kernel has no listeners, as before Linux 5.19 none of the kind that is needed.
+	"no-listener": func() {
+		os.Unsetenv(roleVariable)
+		const load, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_RET | unix.BPF_K
+		err := seccomp.InstallForAll([]unix.SockFilter{ // of struct seccomp_data the number, and the lower half of the second argument
+			{Code: load, K: 0}, {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_SECCOMP, Jf: 3},
+			{Code: load, K: 24}, {Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, Jf: 1},
+			{Code: ret, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EINVAL)}, {Code: ret, K: unix.SECCOMP_RET_ALLOW},
+		})
+		if err == nil {
+			flags := strings.Fields(os.Getenv("ART_TEST_FLAGS"))
+			err = syscall.Exec("/proc/self/exe", append(append([]string{"art-trace"}, flags...), "cat", "data"), os.Environ())
+		}
+		panic(err)
+	},
 	// Art-trace where nobody may look at the memory of others.
 	"no-memory": func() {
 		os.Unsetenv(roleVariable)
@@ -443,6 +458,32 @@ func TestMemoryForbidden(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(cmd.Dir, "ran")); err == nil {
 		t.Error("the command was run")
+	}
+}
+
+// Where the kernel cannot ask a listener, entries are told by ptrace, and who asks for the other engine gets an error.
+func TestNoListener(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "data"), []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(flags string) (string, error) {
+		cmd := &exec.Cmd{Path: self, Args: []string{self}, Dir: dir, Env: append(os.Environ(), roleVariable+"=no-listener", "ART_TEST_FLAGS=--log log --entries "+flags)}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := run("--syscalls openat"); err != nil || out != "x\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if log, _ := os.ReadFile(filepath.Join(dir, "log")); !regexp.MustCompile(`(?m)^\d+ +openat\(AT_FDCWD, "data", O_RDONLY\) += \?$`).Match(log) {
+		t.Errorf("the log is\n%s", log)
+	}
+	if out, err := run("--engine notify"); err == nil || !strings.Contains(out, "no user notification") || !strings.Contains(out, "hint: it needs Linux 5.19 or later") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
