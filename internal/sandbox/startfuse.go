@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,6 +27,10 @@ type startingFUSE struct {
 	commits  *os.File // that of the socket for what is committed; nil: nobody is told
 }
 
+// timerSlack is that of art-fuse. While there are requests, a thread of Go's sleeps for 20 microseconds at a time, to look for goroutines that
+// wait for a processor (sysmon in runtime/proc.go). That took a fifth of art-fuse's processor time.
+const timerSlack = time.Millisecond
+
 // startFUSE starts art-fuse with its end of the control socket. It then waits to be briefed, and touches nothing before:
 // meanwhile art finds out what there is to serve. What fails is told then.
 func (s *session) startFUSE(database string, server *os.File, commits bool) {
@@ -40,7 +45,8 @@ func (s *session) startFUSE(database string, server *os.File, commits bool) {
 	}
 	c := &spawn.Command{
 		Path: cmd.Path, Args: cmd.Args, Env: cmd.Env,
-		Setsid: true, // away from the terminal's signals: it ends after the guest, not with it
+		Setsid:     true, // away from the terminal's signals: it ends after the guest, not with it
+		TimerSlack: timerSlack,
 	}
 	if err = st.connect(s, c, &inherited); err == nil && commits {
 		err = st.connectCommits(c, &inherited)

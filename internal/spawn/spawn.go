@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -29,6 +30,8 @@ type Command struct {
 	Setsid bool
 	// Deathsig kills it when the thread ends that has started it.
 	Deathsig bool
+	// TimerSlack is by how much its timers may be late (PR_SET_TIMERSLACK(2const)); 0: as those of the thread that starts it.
+	TimerSlack time.Duration
 	// Flags are those of the namespaces that it begins: CLONE_NEW….
 	Flags uintptr
 	// IDs are those of a new user namespace.
@@ -57,6 +60,9 @@ func (c *Command) start() (*Process, error) {
 	l := &calls{}
 	if c.Deathsig {
 		l.add(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
+	}
+	if c.TimerSlack > 0 {
+		l.add(unix.SYS_PRCTL, unix.PR_SET_TIMERSLACK, uintptr(c.TimerSlack.Nanoseconds()))
 	}
 	var ids *pipe
 	if c.IDs != nil {

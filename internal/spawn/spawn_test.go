@@ -275,3 +275,12 @@ func TestStartBesideOthers(t *testing.T) {
 	collector.Wait()
 	childless(t)
 }
+
+// TestTimerSlack has a program tell its own.
+func TestTimerSlack(t *testing.T) {
+	const slack = 123456
+	text, _ := output(t, &Command{Path: "/bin/cat", Args: []string{"cat", "/proc/self/timerslack_ns"}, TimerSlack: slack})
+	if text != fmt.Sprintf("%d\n", slack) {
+		t.Errorf("%q", text)
+	}
+}
