@@ -188,10 +188,8 @@ func (m *merger) walk(at string, base, ours, theirs *version, into *node) error 
 				return err
 			}
 		}
-		if err = m.beforePull(e); err == nil {
-			err = m.afterPull(e)
-		}
-		if err != nil {
+		m.beforePull(e)
+		if err := m.afterPull(e); err != nil {
 			return err
 		}
 		if len(e.at) >= unix.PathMax {

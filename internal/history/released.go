@@ -202,7 +202,7 @@ func (t *version) isUnknown() bool { return t.ofHost() && t.let != nil && t.let.
 func asShown(a, b *version) bool { return a.ofHost() && b.ofHost() && a.place == b.place }
 
 // beforePull has what the fork has at a name be what it was before a pull, where the parent does not show the host's.
-func (m *merger) beforePull(e *entry) error {
+func (m *merger) beforePull(e *entry) {
 	if e.fork.bare && e.theirs.ofHost() && e.theirs.let == nil { // the fork has removed it, if it was there, now or before the last merge
 		if e.base.ofHost() && m.pending[e.at] {
 			e.base = nil
@@ -210,12 +210,12 @@ func (m *merger) beforePull(e *entry) error {
 		if !e.base.ofHost() {
 			e.theirs = nil
 		}
-		return nil
+		return
 	}
 	e.theirs = unreleased(e.theirs, e.ours)
 	t := e.theirs
 	if !t.rowDir() || !e.base.rowDir() || e.ours.ofHost() || t.m != m.theirs || e.ours.rowDir() && e.ours.place == t.place {
-		return nil
+		return
 	}
 	// A directory may have lost to a pull what was in it, and have come to show the host's; or it has gone, and was made again.
 	now := *t
@@ -227,7 +227,6 @@ func (m *merger) beforePull(e *entry) error {
 		now.under, now.let = t.let.was, nil
 		e.theirs = &now
 	}
-	return nil
 }
 
 // unreleased is what a version was before a pull, unless another one, too, is what the host has there.
