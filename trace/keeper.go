@@ -19,8 +19,9 @@ import (
 //
 // Where the listener to a filter is gone, the kernel has the calls fail with ENOSYS, and programs would go on without what
 // they count on. So nothing of the trace may outlive the tracer, whatever ends that, and there is no PTRACE_O_EXITKILL
-// without ptrace. The keeper sees by its socket that the tracer is gone, or wants an end, and kills all that is below it,
-// which is all of the trace: it is a subreaper (PR_SET_CHILD_SUBREAPER in prctl(2)), so what loses its parent gets it.
+// without ptrace. The keeper has a copy of the listener, sees by its socket that the tracer is gone, or wants an end, and
+// kills all that is below it, which is all of the trace: it is a subreaper (PR_SET_CHILD_SUBREAPER in prctl(2)), so what
+// loses its parent gets it.
 const keeperName = "art-trace-keeper"
 
 // What the keeper says, each with a number.
@@ -66,9 +67,11 @@ func keep(args []string) {
 	}()
 	go func() {
 		var b [1]byte
+		rights := make([]byte, unix.CmsgSpace(4))
 		for {
-			n, err := unix.Read(control, b[:])
-			if n == 0 || err != nil && !errors.Is(err, unix.EINTR) {
+			// The listener comes, and stays open until the end: with the tracer's alone, calls that wait would fail with it.
+			n, _, err := receive(control, b[:], rights)
+			if n == 0 || err != nil {
 				break
 			}
 		}

@@ -80,11 +80,15 @@ func (o *observer) run(ctx context.Context, cmd *Command, filter []unix.SockFilt
 		return err
 	}
 	defer unix.Close(report)
+	defer func() { // not before all has ended: the calls that wait would fail, and programs go on
+		if o.listener != nil {
+			o.listener.Close()
+		}
+	}()
 	defer o.finish()
 	if err := o.listen(report, filter); err != nil {
 		return err
 	}
-	defer o.listener.Close()
 	streams.started()
 	stop := context.AfterFunc(ctx, o.kill)
 	defer stop()
@@ -178,6 +182,9 @@ func (o *observer) listen(report int, filter []unix.SockFilter) error {
 		return fmt.Errorf("start launcher: %w", orErr(err, unix.EBADMSG))
 	}
 	o.listener = seccomp.NewListener(fds[0])
+	if err := unix.Sendmsg(o.control, []byte{0}, unix.UnixRights(fds[0]), nil, unix.MSG_NOSIGNAL); err != nil {
+		return fmt.Errorf("start launcher: %w", err)
+	}
 	return nil
 }
 

@@ -309,3 +309,17 @@ func TestError(t *testing.T) {
 		ended(t, err, pid)
 	})
 }
+
+// A call that waits when the handler ends the trace does not fail and let the program go on.
+func TestErrorInCall(t *testing.T) {
+	wrong := errors.New("wrong")
+	engines(t, func(t *testing.T, as func(*trace.Command) *trace.Command) {
+		for range 20 {
+			failed := t.TempDir() + "/failed"
+			_, err := trace.Run(t.Context(), as(shell("cd / || : >"+failed, "chdir")), trace.Hooks{OnEnter: func(*decode.Call) error { return wrong }})
+			if _, gone := os.Stat(failed); !errors.Is(err, wrong) || gone == nil {
+				t.Fatalf("%v; the command went on: %v", err, gone == nil)
+			}
+		}
+	})
+}

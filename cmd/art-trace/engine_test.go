@@ -433,6 +433,30 @@ while True:
 	eventually(t, "all has ended", func() bool { return len(marked(mark)) == 0 })
 }
 
+// A call that waits when the tracer is killed does not fail and let the program go on.
+func TestKilledTracerInCall(t *testing.T) { eachWay(t, testKilledTracerInCall) }
+
+func testKilledTracerInCall(t *testing.T, way []string) {
+	for range 10 {
+		mark := fmt.Sprintf("in-call-%d", time.Now().UnixNano())
+		cmd := tracer(t, "", with(way, "--syscalls", "chdir"), "sh", "-c", ": >there; while cd /proc/self/cwd; do :; done; : >$1/failed", mark)
+		cmd.Args = append(cmd.Args, cmd.Dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the command runs", func() bool {
+			_, err := os.Stat(filepath.Join(cmd.Dir, "there"))
+			return err == nil
+		})
+		cmd.Process.Kill()
+		cmd.Wait()
+		eventually(t, "all has ended", func() bool { return len(marked(mark)) == 0 })
+		if _, err := os.Stat(filepath.Join(cmd.Dir, "failed")); err == nil {
+			t.Fatal("the call has failed, and the command went on")
+		}
+	}
+}
+
 // marked returns the processes with an argument.
 func marked(mark string) (pids []string) {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
