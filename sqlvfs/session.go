@@ -73,6 +73,7 @@ type session struct {
 	started  Timespec
 	firstIno Ino   // numbers from here on are of what it made
 	deleted  int64 // names of the host's, and files of earlier sessions
+	over     bool  // its end is in the log
 }
 
 // BeginSession writes into the log that a session began when the Store was opened. It is committed at once, but
@@ -128,6 +129,7 @@ func (s *Store) EndSession(exitCode *int, why string) error {
 				return err
 			}
 		}
+		tx.session.over = true
 		return do(tx.meta, "UPDATE art_session SET ended=?, ended_nsec=?, made=?, changed=?, deleted=?, exit_code=? WHERE id=?",
 			Now(), made, changed, tx.session.deleted, code, tx.session.id)
 	})

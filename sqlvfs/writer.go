@@ -457,6 +457,7 @@ func (w *writer) finish() {
 		w.awaitCheckpoint() // the one below says whether all is well
 		w.closeCheckpointer()
 	}
+	_ = w.sealSession() // it is then as one that was killed: what it has changed counts
 	if w.conn == nil {
 		w.store.leaving = leavingAs(w.store.tx.meta)
 	}

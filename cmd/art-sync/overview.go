@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"strconv"
@@ -49,9 +50,19 @@ func status(ctx context.Context, c *flags.Command, args []string) error {
 }
 
 func showLog(ctx context.Context, c *flags.Command, args []string) error {
-	var commands string
-	p, o, words, err := ofOneWith(c, args, map[string]any{"command": &commands})
+	var commands, head string
+	verify := false
+	p, o, words, err := ofOneWith(c, args, map[string]any{"command": &commands, "verify": &verify, "head": &head})
 	switch {
+	case err == nil && head != "" && !verify:
+		return c.Wrong("--head is of --verify")
+	case err == nil && verify && (commands != "" || len(words) > 0):
+		return c.Wrong("--verify is of all that is recorded")
+	case err == nil && verify:
+		if err = history.Verify(history.VerifyOptions{DB: p.db, Head: head, Stdout: o.Stdout, JSON: o.JSON}); errors.Is(err, history.ErrHash) {
+			return c.Wrong("--head %q: %v", head, err)
+		}
+		return err
 	case err != nil || commands == "":
 	case len(words) > 0:
 		return c.Wrong("--command is of all paths")

@@ -200,6 +200,7 @@ func (k *checker) standIns() error {
 		"art_process":    "id, session, parent, pid, argv, cut, dir, started, started_nsec, ended, ended_nsec, exit_code",
 		"art_change":     "ino, checkpoint, process, parent_ino, name, what, first, last",
 		"art_released":   "parent_ino, name, checkpoint, ino, ino_ctime, ino_ctime_nsec, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec",
+		"art_seal":       "id, session, made, made_nsec, previous, digests, digest, hash",
 		"art_checkpoint": "id, made, made_nsec, kind, label, session, max_ino, restored, redo",
 	}
 	for _, t := range database.Everything {

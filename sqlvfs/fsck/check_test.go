@@ -72,6 +72,7 @@ var violations = []struct{ name, sql, want string }{
 	{"change of no name", logTables + "INSERT INTO art_change VALUES (2, 0, 1, 0, '', 8, 1, 1)", "2 a change by process 1, which is not there, or with numbers that cannot be"},
 	{"released", database.WhenNeeded["art_released"] + ";INSERT INTO art_released VALUES (1, '../x', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
 		"1 what a pull has let go of after checkpoint 1, with a name or numbers that cannot be"},
+	{"seal", database.WhenNeeded["art_seal"] + ";INSERT INTO art_seal VALUES (3, 1, 1, 1, zeroblob(31), x'', zeroblob(32), zeroblob(32))", "0 seal 3 is no seal"},
 	{"no root", "DELETE FROM fs_inode WHERE ino=1", "1 the root directory is not there"},
 	{"root is a file", "UPDATE fs_inode SET mode=33188 WHERE ino=1", "1 the root is no directory: mode 0100644"},
 	{"number", "UPDATE fs_inode SET ino=1<<52 WHERE ino=8; UPDATE fs_dentry SET ino=1<<52 WHERE ino=8", "4503599627370496 inode numbers go from 1 to 2^52-1"},

@@ -105,6 +105,10 @@ var rules = []rule{
 		`SELECT parent_ino, checkpoint FROM art_released WHERE ` + wrongReleased,
 		"it is gone",
 		sql(`DELETE FROM art_released WHERE ` + wrongReleased)},
+	{"seal %d is no seal",
+		`SELECT 0, id FROM art_seal WHERE ` + wrongSeal,
+		"it is gone",
+		sql(`DELETE FROM art_seal WHERE ` + wrongSeal)},
 	{"a time has %d, %d or %d nanoseconds",
 		`SELECT ino, atime_nsec, mtime_nsec, ctime_nsec FROM fs_inode
 			WHERE min(atime_nsec, mtime_nsec, ctime_nsec) < 0 OR max(atime_nsec, mtime_nsec, ctime_nsec) > 999999999`,
@@ -321,3 +325,8 @@ const wrongChange = `process NOT IN (SELECT id FROM art_process) OR typeof(ino) 
 const wrongReleased = `typeof(parent_ino) <> 'integer' OR parent_ino NOT BETWEEN 1 - (1 << 52) AND (1 << 52) - 1 OR parent_ino = 0 OR typeof(name) <> 'text' OR NOT valid_name(name)
 	OR typeof(checkpoint) <> 'integer' OR checkpoint NOT BETWEEN 0 AND (1 << 52) - 1 OR typeof(ino) <> 'integer' OR ino NOT BETWEEN 1 - (1 << 52) AND (1 << 52) - 1
 	OR typeof(ino_ctime) <> 'integer' OR typeof(ino_ctime_nsec) <> 'integer' OR ino_ctime_nsec NOT BETWEEN 0 AND 999999999`
+
+// wrongSeal is what no session writes of its seal. Whether the seals fit the records says Verify.
+const wrongSeal = `id NOT BETWEEN 1 AND 1 << 48 OR typeof(session) <> 'integer' OR session < 1 OR typeof(made) <> 'integer'
+	OR typeof(made_nsec) <> 'integer' OR made_nsec NOT BETWEEN 0 AND 999999999 OR typeof(previous) <> 'blob' OR length(previous) <> 32
+	OR typeof(digests) <> 'blob' OR typeof(digest) <> 'blob' OR length(digest) <> 32 OR typeof(hash) <> 'blob' OR length(hash) <> 32`

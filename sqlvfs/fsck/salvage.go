@@ -61,7 +61,7 @@ func (s *salvager) run() error {
 		}
 	}
 	own := database.FormatTables + database.ArtTables
-	for _, table := range []string{"art_fork", "art_flow", "art_process", "art_change", "art_released"} {
+	for _, table := range []string{"art_fork", "art_flow", "art_process", "art_change", "art_released", "art_seal"} {
 		if has(table) {
 			own += database.WhenNeeded[table] + ";"
 		}

@@ -47,8 +47,8 @@ _art_spec() {
 		;;
 	'art log')
 		payload= commands='' words='in_workspace'
-		flags='-m --mount --workspace -d --db --agent --command --json --help'
-		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --command=nothing'
+		flags='-m --mount --workspace -d --db --agent --command --verify --head --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --command=nothing --head=nothing'
 		;;
 	'art blame')
 		payload= commands='' words='in_workspace'
@@ -317,8 +317,8 @@ _art_spec() {
 		;;
 	'art-sync log')
 		payload= commands='' words='in_workspace'
-		flags='-m --mount --workspace -d --db --agent --command --json --help'
-		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --command=nothing'
+		flags='-m --mount --workspace -d --db --agent --command --verify --head --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --command=nothing --head=nothing'
 		;;
 	'art-sync blame')
 		payload= commands='' words='in_workspace'

@@ -135,7 +135,7 @@ complete -c art -n '__art_at art 1' -a '(__art_agents)'
 # generated: fish
 set -g __art_commands 'art' 'art run' 'art diff' 'art pull' 'art push' 'art reset' 'art status' 'art log' 'art blame' 'art timeline' 'art net' 'art checkpoint' 'art undo' 'art redo' 'art rewind' 'art fork' 'art merge' 'art bisect' 'art try' 'art compare' 'art gc' 'art list' 'art rm' 'art ps' 'art ports' 'art exec' 'art attach' 'art logs' 'art kill' 'art grant' 'art grants' 'art wait' 'art presets' 'art agent' 'art agent new' 'art agent ls' 'art agent show' 'art agent rm' 'art home' 'art home ls' 'art home rm' 'art home seed' 'art home diff' 'art config' 'art trust' 'art doctor' 'art-fuse' 'art-fuse ls' 'art-fuse cat' 'art-fuse stat' 'art-fuse tree' 'art-fuse mount' 'art-fuse check' 'art-fuse backup' 'art-fuse flatten' 'art-sync' 'art-sync diff' 'art-sync pull' 'art-sync push' 'art-sync reset' 'art-sync status' 'art-sync log' 'art-sync blame' 'art-sync timeline' 'art-sync net' 'art-sync checkpoint' 'art-sync undo' 'art-sync redo' 'art-sync rewind' 'art-sync fork' 'art-sync merge' 'art-sync compare' 'art-sync gc' 'art-sync list' 'art-sync rm' 'art-trace'
 set -g __art_payloads 'art' 'art run' 'art bisect' 'art try' 'art exec' 'art-trace'
-set -g __art_valued -m --mount -d --db --name --home --agent --detach-keys --end --time --network --publish --path -e --env --preset --see --hide --allow --events --trace-log --trace-syscalls --trace-format --mode --workspace --exclude --from --command --host --label --at --good --bad -n --count -j --jobs --checkpoints --days --size -w --cwd -s --signal --id --base --fsname -o --log --output --log-fd --syscalls --trace --signals --status -P --trace-path --format -p --attach --deny --secrets-fd --filter-by --engine --string-limit -a --columns
+set -g __art_valued -m --mount -d --db --name --home --agent --detach-keys --end --time --network --publish --path -e --env --preset --see --hide --allow --events --trace-log --trace-syscalls --trace-format --mode --workspace --exclude --from --command --head --host --label --at --good --bad -n --count -j --jobs --checkpoints --days --size -w --cwd -s --signal --id --base --fsname -o --log --output --log-fd --syscalls --trace --signals --status -P --trace-path --format -p --attach --deny --secrets-fd --filter-by --engine --string-limit -a --columns
 complete -c art -n '__art_at "art" 1' -a run -d 'run a command whose changes stay apart'
 complete -c art -n '__art_at "art" 1' -a diff -d 'show what the guest changed'
 complete -c art -n '__art_at "art" 1' -a pull -d 'bring what the guest changed to the host'
@@ -301,6 +301,8 @@ complete -c art -n '__art_at "art log"' -s m -l mount -l workspace -x -a '(__fis
 complete -c art -n '__art_at "art log"' -s d -l db -r -F -d 'the database'
 complete -c art -n '__art_at "art log"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
 complete -c art -n '__art_at "art log"' -l command -x -d 'show what the commands that match it have changed and reached, as "art timeline" does'
+complete -c art -n '__art_at "art log"' -l verify -d 'say whether what sessions have recorded is as they have sealed it at their end, and exit with 1 if not'
+complete -c art -n '__art_at "art log"' -l head -x -d 'with --verify, also fail if no seal has this hash, which an earlier --verify has printed'
 complete -c art -n '__art_at "art log"' -l json -d 'print an object a line'
 complete -c art -n '__art_at "art log"' -l help -d 'print help'
 complete -c art -n '__art_at "art blame" 1' -x -a '(__art_in_workspace)'
@@ -699,6 +701,8 @@ complete -c art-sync -n '__art_at "art-sync log"' -s m -l mount -l workspace -x 
 complete -c art-sync -n '__art_at "art-sync log"' -s d -l db -r -F -d 'the database'
 complete -c art-sync -n '__art_at "art-sync log"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
 complete -c art-sync -n '__art_at "art-sync log"' -l command -x -d 'show what the commands that match it have changed and reached, as "art timeline" does'
+complete -c art-sync -n '__art_at "art-sync log"' -l verify -d 'say whether what sessions have recorded is as they have sealed it at their end, and exit with 1 if not'
+complete -c art-sync -n '__art_at "art-sync log"' -l head -x -d 'with --verify, also fail if no seal has this hash, which an earlier --verify has printed'
 complete -c art-sync -n '__art_at "art-sync log"' -l json -d 'print an object a line'
 complete -c art-sync -n '__art_at "art-sync log"' -l help -d 'print help'
 complete -c art-sync -n '__art_at "art-sync blame" 1' -x -a '(__art_in_workspace)'

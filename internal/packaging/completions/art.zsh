@@ -254,6 +254,8 @@ _art_spec() {
         '(-d --db)'{-d,--db=}'[the database]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --command='[show what the commands that match it have changed and reached, as "art timeline" does]:PATTERN: '
+        --verify'[say whether what sessions have recorded is as they have sealed it at their end, and exit with 1 if not]'
+        --head='[with --verify, also fail if no seal has this hash, which an earlier --verify has printed]:HASH: '
         --json'[print an object a line]'
         '(- *)'--help'[print help]'
         '*:word: _art_in_workspace')
@@ -925,6 +927,8 @@ _art_spec() {
         '(-d --db)'{-d,--db=}'[the database]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --command='[show what the commands that match it have changed and reached, as "art timeline" does]:PATTERN: '
+        --verify'[say whether what sessions have recorded is as they have sealed it at their end, and exit with 1 if not]'
+        --head='[with --verify, also fail if no seal has this hash, which an earlier --verify has printed]:HASH: '
         --json'[print an object a line]'
         '(- *)'--help'[print help]'
         '*:word: _art_in_workspace')

@@ -47,6 +47,12 @@ func TestDatabasePage(t *testing.T) {
 			})
 		}
 		if err == nil {
+			err = store.BeginSession(1, []string{"chmod"})
+		}
+		if err == nil {
+			err = store.EndSession(nil, "")
+		}
+		if err == nil {
 			err = store.Close()
 		}
 		if err == nil {

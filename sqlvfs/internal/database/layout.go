@@ -18,7 +18,7 @@ var TreeTables = []string{
 	"art_checkpoint", "art_old_inode", "art_old_dentry", "art_old_data", "art_old_symlink", "art_old_number", "art_old_origin", "art_old_whiteout", "art_old_xattr", "art_old_birth",
 	"art_old_baseline", "art_old_workspace",
 	"art_fork", "art_parent", "art_hidden",
-	"art_flow", "art_process", "art_change", "art_released",
+	"art_flow", "art_process", "art_change", "art_released", "art_seal",
 }
 
 // Since says with which layout of ours a table or a column came, if not with the first.
@@ -31,7 +31,7 @@ var Since = map[string]int64{
 	"art_old_baseline": 7, "art_old_workspace": 7,
 	"art_fork": 8, "art_parent": 8, "art_hidden": 8,
 	"art_flow":    9,
-	"art_process": 10, "art_change": 10, "art_released": 10,
+	"art_process": 10, "art_change": 10, "art_released": 10, "art_seal": 10,
 }
 
 // Deviation is what a schema has that the format has not, or lacks that it has.

@@ -352,7 +352,8 @@ CREATE INDEX art_old_workspace_checkpoint ON art_old_workspace (checkpoint);
 `
 
 // WhenNeeded are the tables, with what makes them, that not all databases have. art_flow has what guests with a network by name have done
-// there, since layout 9; art_process and art_change have what processes have done, and art_released what pulls have let go of, since layout 10. The
+// there, since layout 9; art_process and art_change have what processes have done, art_released what pulls have let go of, and art_seal
+// what sessions have sealed of their records, since layout 10. The
 // others are of forks and databases with forks. art_fork has the forks of the tree: each is a database that
 // reads rows of this one as they were at a checkpoint, which therefore stays. A fork says in art_parent which database that is, and has a
 // secret in common with it: none can name a database as its parent that does not know of it. The tables of its tree have rows of its own
@@ -410,6 +411,15 @@ var WhenNeeded = map[string]string{
 	ended INTEGER,
 	ended_nsec INTEGER,
 	exit_code INTEGER)`,
+	"art_seal": `CREATE TABLE art_seal (
+	id INTEGER PRIMARY KEY,
+	session INTEGER NOT NULL,
+	made INTEGER NOT NULL,
+	made_nsec INTEGER NOT NULL,
+	previous BLOB NOT NULL,
+	digests BLOB NOT NULL,
+	digest BLOB NOT NULL,
+	hash BLOB NOT NULL)`,
 	"art_released": `CREATE TABLE art_released (
 	parent_ino INTEGER NOT NULL,
 	name TEXT NOT NULL,
