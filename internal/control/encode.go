@@ -10,11 +10,16 @@ import (
 	"time"
 )
 
+var timeType = reflect.TypeFor[time.Time]()
+
+// usual is a length, in bytes, that most messages do not exceed.
+const usual = 256
+
 // Marshal returns what v points to as bytes: a struct of booleans, numbers, strings, times, and slices, arrays and structs of
 // these. Paths and arguments are bytes on Linux, so JSON would not keep them.
 func Marshal(v any) []byte {
 	value := reflect.ValueOf(v).Elem()
-	return appendValue(appendString(nil, value.Type().Name()), value)
+	return appendValue(appendString(make([]byte, 0, usual), value.Type().Name()), value)
 }
 
 func appendString(b []byte, s string) []byte {
@@ -22,8 +27,8 @@ func appendString(b []byte, s string) []byte {
 }
 
 func appendValue(b []byte, v reflect.Value) []byte {
-	if t, ok := v.Interface().(time.Time); ok {
-		return binary.AppendVarint(b, t.UnixNano())
+	if v.Type() == timeType {
+		return binary.AppendVarint(b, v.Interface().(time.Time).UnixNano())
 	}
 	switch v.Kind() {
 	case reflect.Bool:
