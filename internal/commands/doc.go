@@ -5,10 +5,13 @@
 //	ids.go       the ids of processes, as the kernel knows them
 //	lineage.go   which command a process belongs to that has executed none itself
 //	ends.go      the ends of processes that make no call to end
-//	sender.go    the socket to art-fuse
+//	sender.go    the ring from which art-fuse takes what it is told, and the socket over which it asks
 //
-// A call waits until art-fuse can know of it: what is in the socket when a request of the kernel comes is all that came before it. Nothing
+// A call waits until art-fuse can know of it: what is in the ring when a request of the kernel comes is all that came before it. Nothing
 // here decides anything: what a guest writes over while it is read makes the log wrong about that guest, and nothing else.
+//
+// Between two calls a program has had the processor's caches for itself, so that what is done here takes several times as long as in a
+// row: what counts is how little of the kernel and of Go's runtime is passed through, /proc above all.
 //
 // No lock is held while something of the guest's is looked at, be it a path or memory that is a file's: both can make art-fuse
 // do something, which in turn asks here whose a thread is, and does not wait long for the answer.

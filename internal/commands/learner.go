@@ -66,8 +66,9 @@ const maxKnown = 100_000
 // with each beginning and end of a command, from any goroutine, and must not wait. pid is a process of the guest that runs art's own code;
 // fuse is one in the namespace whose ids FUSE knows, which is this process's or one of those below.
 func Begin(sock *os.File, ring *control.Ring, told func(*control.Command), pid, fuse int) (*Learner, error) {
-	l := &Learner{told: told, out: sender{sock: sock, ring: ring}, known: map[int]*process{}, host: map[int]int{}}
+	l := &Learner{root: -1, told: told, out: sender{sock: sock, ring: ring}, known: map[int]*process{}, host: map[int]int{}}
 	if err := l.open(pid, fuse); err != nil {
+		l.End()
 		sock.Close()
 		return nil, fmt.Errorf("learn of commands: %w", err)
 	}
