@@ -199,7 +199,7 @@ func (w *writer) putProcesses(b *batch) error {
 			return err
 		}
 	}
-	return nil
+	return w.putCalls(b)
 }
 
 func (w *writer) putProcess(session int64, p *Process) error {

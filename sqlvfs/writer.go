@@ -416,6 +416,7 @@ type writer struct {
 	maintained    bool              // nothing was since the last maintenance, or ever. GUARDED_BY(Store.mu)
 	there         map[string]bool   // tables of the log of processes; what is not there may be in the database
 	quiet         quiet             // processes
+	calls         calls             // those of them that the format has a table for
 	logThinned    time.Time         // when thinLog was last at work
 	functions     bool              // the connection has those of conditions
 	blob          *sqlite3.Blob     // a row that is being patched; nil: none
