@@ -208,11 +208,12 @@ func orErr(err error, errno unix.Errno) error {
 	return err
 }
 
-// receive is recvmsg(2), begun again after a signal.
+// receive is recvmsg(2), begun again after a signal, and where it only says that the other side has ended before it had read all: what
+// that has said comes then (ECONNRESET in unix_release_sock, net/unix/af_unix.c).
 func receive(sock int, b, rights []byte) (n, space int, err error) {
 	for {
 		n, space, _, _, err = unix.Recvmsg(sock, b, rights, unix.MSG_CMSG_CLOEXEC)
-		if !errors.Is(err, unix.EINTR) {
+		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.ECONNRESET) {
 			return n, space, err
 		}
 	}

@@ -31,13 +31,14 @@ func installObserved(sock int, prog []unix.SockFilter) error {
 		message := unix.Msghdr{Iov: &iov, Control: &rights[0]}
 		message.SetIovlen(1)
 		message.SetControllen(len(rights))
+		place := rights[unix.CmsgLen(0):]
 		pause := unix.NsecToTimespec(20_000)
 		ready.Store(true)
 		for listener.Load() == 0 {
 			unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&pause)), 0, 0)
 		}
 		if fd := listener.Load(); fd > 0 {
-			binary.NativeEndian.PutUint32(rights[unix.CmsgLen(0):], uint32(fd))
+			binary.NativeEndian.PutUint32(place, uint32(fd))
 			unix.RawSyscall(unix.SYS_SENDMSG, uintptr(sock), uintptr(unsafe.Pointer(&message)), unix.MSG_NOSIGNAL)
 		}
 	}()
