@@ -7,8 +7,6 @@
 // Each object has the keys of [Header]. A reader ignores kinds and keys that it does not know: they may come without a new version.
 package events
 
-import "time"
-
 // Version is of the form of events. It grows when a key changes its meaning or goes.
 const Version = 1
 
@@ -111,5 +109,3 @@ type Conflict struct {
 }
 
 const timeForm = "2006-01-02T15:04:05.000000000Z"
-
-func stamp(t time.Time) string { return t.UTC().Format(timeForm) }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -94,19 +95,23 @@ func (s *Stream) Lose(n uint64) {
 // put adds a line. The lock is held.
 func (s *Stream) put(then time.Time, kind Kind, what any) {
 	s.number++
-	line, err := quote.JSON(Header{Version, s.number, s.session, stamp(then), kind})
+	rest, err := quote.JSON(what)
 	if err != nil {
 		panic(err) // it has nothing that JSON has not
 	}
-	rest, err := quote.JSON(what)
-	if err != nil {
-		panic(err)
-	}
+	// A Header: none of its values needs quoting, and there may be one for each of very many files.
+	line := make([]byte, 0, 128+len(rest))
+	line = strconv.AppendInt(append(line, `{"v":`...), Version, 10)
+	line = strconv.AppendUint(append(line, `,"n":`...), s.number, 10)
+	line = append(append(append(line, `,"session":"`...), s.session...), `","time":"`...)
+	line = append(then.UTC().AppendFormat(line, timeForm), `","event":"`...)
+	line = append(append(line, kind...), '"')
 	if rest = strings.TrimPrefix(rest, "{"); rest != "}" {
-		line = strings.TrimSuffix(line, "}") + "," + rest
+		line = append(line, ',')
 	}
-	s.waiting = append(s.waiting, []byte(line+"\n"))
-	s.size += len(line) + 1
+	line = append(append(line, rest...), '\n')
+	s.waiting = append(s.waiting, line)
+	s.size += len(line)
 }
 
 // write writes what waits, until there is no more to come.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf16"
 )
@@ -17,7 +18,11 @@ func JSON(value any) (string, error) {
 	if err := e.Encode(value); err != nil {
 		return "", err
 	}
-	for _, r := range string(bytes.TrimSuffix(text.Bytes(), []byte("\n"))) {
+	line := string(bytes.TrimSuffix(text.Bytes(), []byte("\n")))
+	if !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return line, nil
+	}
+	for _, r := range line {
 		switch {
 		case unicode.IsPrint(r): // as is all that JSON has outside of strings
 			out.WriteRune(r)
