@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -102,4 +103,21 @@ func TestEngineThatCannot(t *testing.T) {
 			t.Errorf("%+v: no error", cmd)
 		}
 	}
+}
+
+// A command starts also when all calls of what becomes it wait for the listener, whenever Go's scheduler makes some.
+func TestEntriesStart(t *testing.T) {
+	var traces sync.WaitGroup
+	for range 6 {
+		traces.Go(func() {
+			for range 40 {
+				cmd := &trace.Command{Path: "/bin/true", Entries: true, Engine: trace.Notification}
+				if status, err := trace.Run(t.Context(), cmd, trace.Ignore{}); err != nil || status != 0 {
+					t.Errorf("%v, %v", err, status)
+					return
+				}
+			}
+		})
+	}
+	traces.Wait()
 }

@@ -13,39 +13,58 @@ import (
 )
 
 // installObserved loads a filter that asks a listener, and has that sent to the tracer. Any call of this thread may wait
-// for an answer from then on, so another one, which is without the filter, sends it. The call that executes the command
-// waits in any case, and thus for the listener to arrive.
+// for an answer from then on, also one that Go's scheduler makes before this function goes on, so another thread, which
+// is without the filter, looks for the listener and sends it. The call that executes the command waits in any case, and
+// thus for the listener to arrive.
 func installObserved(sock int, prog []unix.SockFilter) error {
 	// What the two do must not depend on each other: both have a processor of Go's, no garbage is collected, for which
-	// both would have to stop, and the other one allocates nothing.
+	// both would have to stop.
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	debug.SetGCPercent(-1)
-	var ready atomic.Bool
-	var listener atomic.Int64
-	go func() {
-		runtime.LockOSThread()
-		report := [5]byte{stageListener}
-		rights := unix.UnixRights(0)
-		iov := unix.Iovec{Base: &report[0]}
-		iov.SetLen(len(report))
-		message := unix.Msghdr{Iov: &iov, Control: &rights[0]}
-		message.SetIovlen(1)
-		message.SetControllen(len(rights))
-		place := rights[unix.CmsgLen(0):]
-		pause := unix.NsecToTimespec(20_000)
-		ready.Store(true)
-		for listener.Load() == 0 {
-			unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&pause)), 0, 0)
-		}
-		if fd := listener.Load(); fd > 0 {
-			binary.NativeEndian.PutUint32(place, uint32(fd))
-			unix.RawSyscall(unix.SYS_SENDMSG, uintptr(sock), uintptr(unsafe.Pointer(&message)), unix.MSG_NOSIGNAL)
-		}
-	}()
+	first, err := unix.FcntlInt(uintptr(sock), unix.F_DUPFD_CLOEXEC, 0) // the lowest number that is free, which the listener gets
+	if err != nil {
+		return err
+	}
+	unix.Close(first)
+	var ready, failed atomic.Bool
+	go sendListener(sock, first, &ready, &failed)
 	for !ready.Load() {
 		runtime.Gosched()
 	}
-	fd, err := seccomp.InstallObserved(prog)
-	listener.Store(int64(fd)) // -1 where it failed
+	_, err = seccomp.InstallObserved(prog)
+	failed.Store(err != nil)
 	return err
+}
+
+// sendListener sends the listener once it is there, under a number from first on. It makes no call that can wait for
+// Go's scheduler or memory, as the other thread may have stopped while it holds them.
+func sendListener(sock, first int, ready, failed *atomic.Bool) {
+	runtime.LockOSThread()
+	urgent := uint64(1) << (preemption - 1) // Go's scheduler is not to take this thread's turn
+	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_BLOCK, uintptr(unsafe.Pointer(&urgent)), 0, unsafe.Sizeof(urgent), 0, 0)
+	const others = 64 // descriptors that somebody else may have opened meanwhile
+	report := [5]byte{stageListener}
+	rights := unix.UnixRights(0)
+	place := rights[unix.CmsgLen(0):]
+	iov := unix.Iovec{Base: &report[0]}
+	iov.SetLen(len(report))
+	message := unix.Msghdr{Iov: &iov, Control: &rights[0]}
+	message.SetIovlen(1)
+	message.SetControllen(len(rights))
+	pause := unix.NsecToTimespec(20_000)
+	id := uint64(0) // of no call
+	ready.Store(true)
+	for !failed.Load() {
+		for fd := first; fd < first+others; fd++ {
+			// ENOENT is what listeners alone say.
+			_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
+			if errno != unix.ENOENT {
+				continue
+			}
+			binary.NativeEndian.PutUint32(place, uint32(fd))
+			unix.RawSyscall(unix.SYS_SENDMSG, uintptr(sock), uintptr(unsafe.Pointer(&message)), unix.MSG_NOSIGNAL)
+			return
+		}
+		unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&pause)), 0, 0)
+	}
 }
