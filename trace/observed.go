@@ -21,13 +21,20 @@ func installObserved(sock int, prog []unix.SockFilter) error {
 	// both would have to stop.
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	debug.SetGCPercent(-1)
-	first, err := unix.FcntlInt(uintptr(sock), unix.F_DUPFD_CLOEXEC, 0) // the lowest number that is free, which the listener gets
+	free, err := unix.FcntlInt(uintptr(sock), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	unix.Close(first)
+	unix.Close(free)
+	// The listener gets the lowest number that is free then: others may have opened or closed files meanwhile, such as
+	// Go's runtime, which looks for limits of the processor.
+	const others = 64
+	inherited := make([]bool, free+others)
+	for fd := range inherited {
+		inherited[fd] = isListener(fd)
+	}
 	var ready, failed atomic.Bool
-	go sendListener(sock, first, &ready, &failed)
+	go sendListener(sock, inherited, &ready, &failed)
 	for !ready.Load() {
 		runtime.Gosched()
 	}
@@ -36,13 +43,21 @@ func installObserved(sock int, prog []unix.SockFilter) error {
 	return err
 }
 
-// sendListener sends the listener once it is there, under a number from first on. It makes no call that can wait for
-// Go's scheduler or memory, as the other thread may have stopped while it holds them.
-func sendListener(sock, first int, ready, failed *atomic.Bool) {
+// noCall is the id of no call. As a variable of the package it needs no memory in [sendListener].
+var noCall uint64
+
+// isListener tells whether a descriptor is a listener: they alone say ENOENT of a call that does not wait.
+func isListener(fd int) bool {
+	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&noCall)))
+	return errno == unix.ENOENT
+}
+
+// sendListener sends the listener once it is there: one of the numbers that were not listeners before. It makes no call that
+// can wait for Go's scheduler or memory, as the other thread may have stopped while it holds them.
+func sendListener(sock int, inherited []bool, ready, failed *atomic.Bool) {
 	runtime.LockOSThread()
 	urgent := uint64(1) << (preemption - 1) // Go's scheduler is not to take this thread's turn
 	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_BLOCK, uintptr(unsafe.Pointer(&urgent)), 0, unsafe.Sizeof(urgent), 0, 0)
-	const others = 64 // descriptors that somebody else may have opened meanwhile
 	report := [5]byte{stageListener}
 	rights := unix.UnixRights(0)
 	place := rights[unix.CmsgLen(0):]
@@ -52,13 +67,10 @@ func sendListener(sock, first int, ready, failed *atomic.Bool) {
 	message.SetIovlen(1)
 	message.SetControllen(len(rights))
 	pause := unix.NsecToTimespec(20_000)
-	id := uint64(0) // of no call
 	ready.Store(true)
 	for !failed.Load() {
-		for fd := first; fd < first+others; fd++ {
-			// ENOENT is what listeners alone say.
-			_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
-			if errno != unix.ENOENT {
+		for fd := range inherited {
+			if inherited[fd] || !isListener(fd) {
 				continue
 			}
 			binary.NativeEndian.PutUint32(place, uint32(fd))
