@@ -38,7 +38,7 @@ func TestStartBesideOthers(t *testing.T) {
 	for _, engine := range []trace.Engine{trace.Ptrace, trace.Notification} {
 		for range 4 {
 			traces.Go(func() {
-				for range 100 {
+				for range 40 {
 					status, err := trace.Run(context.Background(), &trace.Command{Path: "/bin/true", Args: []string{"true"}, Calls: []string{"execve"}, Engine: engine, Entries: true},
 						trace.Hooks{OnEnter: func(*decode.Call) error { return nil }})
 					if err != nil || status.ExitStatus() != 0 {
