@@ -106,7 +106,7 @@ func TestEngineThatCannot(t *testing.T) {
 }
 
 // A command starts also when all calls of what becomes it wait for the listener, whenever Go's scheduler makes some.
-func TestRandomEntriesStart(t *testing.T) {
+func TestEntriesStart(t *testing.T) {
 	var traces sync.WaitGroup
 	for range 6 {
 		traces.Go(func() {

@@ -12,7 +12,7 @@ import (
 )
 
 // Others open and close files while commands are started: the numbers of descriptors that a command is started with are any.
-func TestRandomStartsBesideOthers(t *testing.T) {
+func TestStartBesideOthers(t *testing.T) {
 	done := make(chan struct{})
 	var others, traces sync.WaitGroup
 	for range 4 {

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"encoding/binary"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
@@ -33,34 +32,40 @@ func installObserved(sock int, prog []unix.SockFilter) error {
 	for fd := range inherited {
 		inherited[fd] = isListener(fd)
 	}
-	var ready, failed atomic.Bool
-	go sendListener(sock, inherited, &ready, &failed)
+	var ready atomic.Bool
+	go sendListener(sock, inherited, &ready)
 	for !ready.Load() {
 		runtime.Gosched()
 	}
 	_, err = seccomp.InstallObserved(prog)
-	failed.Store(err != nil)
 	return err
 }
 
 // noCall is the id of no call. As a variable of the package it needs no memory in [sendListener].
 var noCall uint64
 
-// isListener tells whether a descriptor is a listener: they alone say ENOENT of a call that does not wait.
+// isListener tells whether a descriptor is a listener: they alone say ENOENT of a call that does not wait. Go's scheduler does not
+// take over where it begins.
+//
+//go:nosplit
+//go:norace
 func isListener(fd int) bool {
 	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&noCall)))
 	return errno == unix.ENOENT
 }
 
-// sendListener sends the listener once it is there: one of the numbers that were not listeners before. It makes no call that
-// can wait for Go's scheduler or memory, as the other thread may have stopped while it holds them.
-func sendListener(sock int, inherited []bool, ready, failed *atomic.Bool) {
+// sendListener sends the listener once it is there: one of the numbers that were not listeners before. Once it is ready it makes no call
+// that can wait for Go's scheduler or memory, or for the race detector, as the other thread may have stopped while it holds them.
+// Where no filter can be loaded, the process ends.
+//
+//go:norace
+func sendListener(sock int, inherited []bool, ready *atomic.Bool) {
 	runtime.LockOSThread()
 	urgent := uint64(1) << (preemption - 1) // Go's scheduler is not to take this thread's turn
 	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_BLOCK, uintptr(unsafe.Pointer(&urgent)), 0, unsafe.Sizeof(urgent), 0, 0)
 	report := [5]byte{stageListener}
 	rights := unix.UnixRights(0)
-	place := rights[unix.CmsgLen(0):]
+	place := (*int32)(unsafe.Pointer(&rights[unix.CmsgLen(0)]))
 	iov := unix.Iovec{Base: &report[0]}
 	iov.SetLen(len(report))
 	message := unix.Msghdr{Iov: &iov, Control: &rights[0]}
@@ -68,14 +73,12 @@ func sendListener(sock int, inherited []bool, ready, failed *atomic.Bool) {
 	message.SetControllen(len(rights))
 	pause := unix.NsecToTimespec(20_000)
 	ready.Store(true)
-	for !failed.Load() {
+	for {
 		for fd := range inherited {
-			// isListener, without a function: where one begins, Go's scheduler may take over.
-			_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&noCall)))
-			if inherited[fd] || errno != unix.ENOENT {
+			if inherited[fd] || !isListener(fd) {
 				continue
 			}
-			binary.NativeEndian.PutUint32(place, uint32(fd))
+			*place = int32(fd)
 			unix.RawSyscall(unix.SYS_SENDMSG, uintptr(sock), uintptr(unsafe.Pointer(&message)), unix.MSG_NOSIGNAL)
 			return
 		}
