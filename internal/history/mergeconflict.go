@@ -1,0 +1,95 @@
+package history
+
+import (
+	"fmt"
+
+	"github.com/riverlytech/art/internal/reconcile/classify"
+)
+
+// What both have changed differently is named, and left alone, unless the user has said whose counts.
+
+// conflict names a path that both have changed, or resolves that as the user has said.
+func (m *merger) conflict(e *entry, d classify.Decision) classify.Decision {
+	switch {
+	case m.opt.Force:
+		return d.Resolve(classify.Guest)
+	case m.opt.Ours:
+		m.markConflict(e)
+		return d.Resolve(classify.Host)
+	}
+	m.markConflict(e)
+	why := d.WhyOf("in the fork", "here")
+	switch {
+	case e.ours.ofHost() && e.ours.let != nil:
+		why = "changed in the fork, and pulled here since: what shows is the host's"
+	case m.pending[e.at]:
+		why = "it was changed in both before the last merge, and still differs"
+	}
+	m.leave(e.at, why)
+	return d
+}
+
+// markConflict notes that what theirs has at a path is not applied, because of a conflict: where it was before, it stays.
+func (m *merger) markConflict(e *entry) {
+	t := e.theirs
+	if t == nil || t.row == nil || t.rowDir() && e.ours.rowDir() && e.ours.place == t.place {
+		return // or it is about a directory's mode
+	}
+	m.unmerged = append(m.unmerged, t.row.Ino)
+}
+
+// spreadConflicts notes all that is in directories which are not applied.
+func (m *merger) spreadConflicts() error {
+	for ; len(m.unmerged) > 0; m.unmerged = m.unmerged[1:] {
+		t, err := m.version(m.theirs, m.unmerged[0])
+		if err != nil {
+			return err
+		}
+		if t == nil || m.conflicted[t.row.Ino] {
+			continue
+		}
+		m.conflicted[t.row.Ino] = true
+		if from := t.origin(); from != (place{}) {
+			m.conflicted[from] = true
+		}
+		if !t.rowDir() {
+			continue
+		}
+		list, err := m.theirs.Entries(t.row.Ino)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			m.unmerged = append(m.unmerged, e.Ino)
+		}
+	}
+	return nil
+}
+
+// inConflict tells whether what the base has at a path is something that theirs has renamed to a path in conflict.
+func (m *merger) inConflict(e *entry) bool {
+	if e.base.row != nil {
+		return m.conflicted[e.base.row.Ino]
+	}
+	return m.conflicted[e.base.place]
+}
+
+func (m *merger) leave(at, why string) {
+	m.left = append(m.left, at)
+	m.said = append(m.said, said{at: at, conflict: why})
+}
+
+// tooLong leaves a path alone that no program can name, with all that is below it.
+func (m *merger) tooLong(e *entry) error {
+	if same, err := m.same(e.base, e.theirs); err != nil || same && !m.pending[e.at] {
+		return err
+	}
+	if same, err := m.same(e.ours, e.theirs); err != nil || same {
+		return err
+	}
+	m.markConflict(e)
+	if !m.opt.Ours {
+		m.leave(e.at, fmt.Sprintf("its path has %d bytes, and no program can name it", len(e.at)))
+	}
+	return nil
+}
