@@ -61,15 +61,15 @@ func Verify(o VerifyOptions) error {
 		return err
 	}
 	found := verification{Sound: v.Sound(), Seals: v.Seals, Records: v.Records, Gone: v.Gone, Unsealed: v.Unsealed, Differs: v.Differs}
-	switch has := v.Has(noted); {
-	case !found.Sound:
-		err = errDiffer
-	case o.Head != "" && !has:
-		err = errNoHead
-	}
 	if o.Head != "" {
 		has := v.Has(noted)
 		found.Noted = &has
+	}
+	switch {
+	case !found.Sound:
+		err = errDiffer
+	case found.Noted != nil && !*found.Noted:
+		err = errNoHead
 	}
 	if v.Seals > 0 {
 		found.Head = hex.EncodeToString(v.Head[:])
