@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math"
 	"os"
 	"os/signal"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/processes"
 )
 
 // keeperName is argv[0] of the process that is the command's parent when no ptrace is.
@@ -99,8 +101,9 @@ func letGo() {
 			_ = unix.Dup3(null, fd, 0)
 		}
 	}
-	for _, name := range names("/proc/self/fd") {
-		fd, err := strconv.Atoi(name)
+	open, _ := os.ReadDir("/proc/self/fd") // as far as that can be read
+	for _, entry := range open {
+		fd, err := strconv.Atoi(entry.Name())
 		if err != nil || fd < 3 {
 			continue
 		}
@@ -120,11 +123,13 @@ func killAll() {
 	self := strconv.Itoa(os.Getpid())
 	for i := 0; ; i++ {
 		if i%often == 0 {
-			killBelow(os.Getpid())
+			for _, p := range processes.Below(os.Getpid(), math.MaxInt, func(int) bool { return false }) {
+				_ = unix.Kill(p.PID, unix.SIGKILL) // it may have ended
+			}
 		}
 		// The first thread's are all that there are: it has started the launcher, and gets what has lost its parent
 		// (find_new_reaper in kernel/exit.c).
-		children, _ := os.ReadFile("/proc/self/task/" + self + "/children") // a kernel without it has killBelow
+		children, _ := os.ReadFile("/proc/self/task/" + self + "/children") // where a kernel does not have it, Below does without
 		for _, child := range bytes.Fields(children) {
 			if pid, err := strconv.Atoi(string(child)); err == nil {
 				_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
@@ -132,50 +137,4 @@ func killAll() {
 		}
 		time.Sleep(pause)
 	}
-}
-
-// killBelow kills all that there is below a process.
-func killBelow(pid int) {
-	children := map[int][]int{}
-	for _, entry := range names("/proc") {
-		child, err := strconv.Atoi(entry)
-		if err != nil {
-			continue
-		}
-		if parent := parentOf(child); parent != 0 {
-			children[parent] = append(children[parent], child)
-		}
-	}
-	below := children[pid]
-	for len(below) > 0 {
-		next := below[0]
-		_ = unix.Kill(next, unix.SIGKILL) // it may have ended
-		below = append(below[1:], children[next]...)
-	}
-}
-
-// names returns the names in a directory.
-func names(dir string) []string {
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer d.Close()
-	all, _ := d.Readdirnames(-1) // those that could be read
-	return all
-}
-
-// parentOf returns the parent of a process, or 0.
-func parentOf(pid int) int {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0
-	}
-	// Behind the name, which may hold anything, are the state and the parent (proc_pid_stat(5)).
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 {
-		return 0
-	}
-	parent, _ := strconv.Atoi(string(fields[1]))
-	return parent
 }
