@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -56,7 +57,8 @@ const (
 // putCalls writes down the calls that have ended.
 func (w *writer) putCalls(b *batch) error {
 	c := &w.calls
-	for _, id := range sortedKeys(b.processes, func(x, y int64) int { return int(x - y) }) {
+	began := sortedKeys(b.processes, cmp.Compare)
+	for _, id := range began {
 		known := c.first != 0
 		if c.note(b.processes[id]); known {
 			continue
@@ -80,7 +82,7 @@ func (w *writer) putCalls(b *batch) error {
 		}
 		return nil
 	}
-	for _, id := range sortedKeys(b.processes, func(x, y int64) int { return int(x - y) }) {
+	for _, id := range began {
 		if _, again := b.ends[id]; again {
 			continue
 		}
@@ -88,7 +90,7 @@ func (w *writer) putCalls(b *batch) error {
 			return err
 		}
 	}
-	for _, id := range sortedKeys(b.ends, func(x, y int64) int { return int(x - y) }) {
+	for _, id := range sortedKeys(b.ends, cmp.Compare) {
 		e := b.ends[id]
 		if err := put(id, &e.at, e.code); err != nil {
 			return err

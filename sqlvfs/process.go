@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"cmp"
 	"math"
 	"sync"
 
@@ -186,7 +187,7 @@ func (w *writer) putProcesses(b *batch) error {
 	if w.quiet.known == nil {
 		w.quiet.known = map[int64]bool{}
 	}
-	for _, id := range sortedKeys(b.processes, func(x, y int64) int { return int(x - y) }) {
+	for _, id := range sortedKeys(b.processes, cmp.Compare) {
 		if err := w.putProcess(b.session, b.processes[id]); err != nil {
 			return err
 		}
@@ -246,7 +247,7 @@ func (w *writer) quieten(b *batch) error {
 			q.ended = append(q.ended, id)
 		}
 	}
-	for _, id := range sortedKeys(b.processes, func(x, y int64) int { return int(x - y) }) {
+	for _, id := range sortedKeys(b.processes, cmp.Compare) {
 		if b.processes[id].Ended != nil {
 			note(id)
 		}

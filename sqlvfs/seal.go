@@ -43,27 +43,23 @@ type sealed struct {
 	digests    []digest
 }
 
-// qSealed asks for the records of a session, by the kind. All columns count but a checkpoint's label and kind, which may change.
-var qSealed = [...]string{
-	sealedSession: `SELECT id, pid, started, started_nsec, command, ended, ended_nsec, exit_code, made, changed, deleted,
-		(SELECT value FROM main.fs_config WHERE key='art_end:' || id) FROM main.art_session WHERE id=?`,
-	sealedProcess: `SELECT id, session, parent, pid, argv, cut, dir, started, started_nsec, ended, ended_nsec, exit_code
-		FROM main.art_process WHERE session=? ORDER BY id`,
-	sealedChange: `SELECT checkpoint, ino, process, parent_ino, name, what, first, last FROM main.art_change
-		WHERE process IN (SELECT id FROM main.art_process WHERE session=?) ORDER BY checkpoint`,
-	sealedCheckpoint: `SELECT id, made, made_nsec, session, max_ino, restored, redo FROM main.art_checkpoint WHERE session=? ORDER BY id`,
+// sealedKinds are what is sealed of a session, by the kind: the table that it is in, what it is in words, and the query for its records. All
+// columns count but a checkpoint's label and kind, which may change.
+var sealedKinds = [...]struct{ table, name, query string }{
+	sealedSession: {"art_session", "session", `SELECT id, pid, started, started_nsec, command, ended, ended_nsec, exit_code, made, changed, deleted,
+		(SELECT value FROM main.fs_config WHERE key='art_end:' || id) FROM main.art_session WHERE id=?`},
+	sealedProcess: {"art_process", "process", `SELECT id, session, parent, pid, argv, cut, dir, started, started_nsec, ended, ended_nsec, exit_code
+		FROM main.art_process WHERE session=? ORDER BY id`},
+	sealedChange: {"art_change", "a change by process", `SELECT checkpoint, ino, process, parent_ino, name, what, first, last FROM main.art_change
+		WHERE process IN (SELECT id FROM main.art_process WHERE session=?) ORDER BY checkpoint`},
+	sealedCheckpoint: {"art_checkpoint", "checkpoint", `SELECT id, made, made_nsec, session, max_ino, restored, redo FROM main.art_checkpoint
+		WHERE session=? ORDER BY id`},
 }
-
-// recordTables have the records of each kind.
-var recordTables = [...]string{sealedSession: "art_session", sealedProcess: "art_process", sealedChange: "art_change", sealedCheckpoint: "art_checkpoint"}
 
 // records calls see for the digest of each record of a session, and, of a change, the checkpoint after which it was.
 func records(c *conn, session int64, see func(kind, checkpoint uint64, id int64, d digest)) error {
-	for kind, query := range qSealed {
-		if query == "" {
-			continue
-		}
-		there, err := database.Has(c.Conn, recordTables[kind])
+	for kind := sealedSession; kind < len(sealedKinds); kind++ {
+		there, err := database.Has(c.Conn, sealedKinds[kind].table)
 		if err == nil && there && kind == sealedChange {
 			there, err = database.Has(c.Conn, "art_process")
 		}
@@ -74,7 +70,7 @@ func records(c *conn, session int64, see func(kind, checkpoint uint64, id int64,
 			continue
 		}
 		var row []byte
-		q := bind(c.Prep(query), session)
+		q := bind(c.Prep(sealedKinds[kind].query), session)
 		for c.Step(q) {
 			row = appendRecord(append(row[:0], byte(kind)), q)
 			sum := sha256.Sum256(row)

@@ -149,8 +149,6 @@ func (v *Verified) link(s *seal, before []byte, q *sqlite3.Stmt) []sealed {
 	return list
 }
 
-var recordNames = [...]string{sealedSession: "session", sealedProcess: "process", sealedChange: "a change by process", sealedCheckpoint: "checkpoint"}
-
 // compare compares the records of a session with its seal.
 func (v *Verified) compare(c *conn, s *seal, list []sealed, newest, oldest int64, thinned bool) error {
 	type key struct{ kind, checkpoint uint64 }
@@ -164,7 +162,7 @@ func (v *Verified) compare(c *conn, s *seal, list []sealed, newest, oldest int64
 	}
 	err := records(c, s.session, func(kind, checkpoint uint64, id int64, d digest) {
 		if left[d] == 0 {
-			v.differ("%s %d of session %d is not as it was sealed", recordNames[kind], id, s.session)
+			v.differ("%s %d of session %d is not as it was sealed", sealedKinds[kind].name, id, s.session)
 			return
 		}
 		left[d]--
