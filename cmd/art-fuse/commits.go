@@ -18,8 +18,8 @@ import (
 const (
 	// mostUntold bounds the changes that wait for art to hear of them, and mostText their paths, in bytes.
 	mostUntold, mostText = 64 << 10, 8 << 20
-	// mostFiles bounds those in a message, and commitText their paths.
-	mostFiles, commitText = 256, control.MaxCommit / 2
+	// mostFiles and mostCheckpoints bound those in a message, and commitText the paths.
+	mostFiles, mostCheckpoints, commitText = 256, 64, control.MaxCommit / 2
 	// commitsWait bounds how long the end of a session waits for art to hear of the last ones.
 	commitsWait = time.Second
 )
@@ -104,11 +104,20 @@ func (c *commits) tell() {
 
 // next waits for what is to be told, and returns as much of it as a message has room for; nil: there is no more.
 func (c *commits) next() *control.Commit {
+	m, files := c.take()
+	for i := range files {
+		m.Files = append(m.Files, c.file(&files[i]))
+	}
+	return m
+}
+
+// take is next, with files that are still to be put into the message: for that, others may know more.
+func (c *commits) take() (m *control.Commit, files []sqlvfs.FileChange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.files)+len(c.checkpoints) == 0 && c.lost == 0 {
 		if c.ended {
-			return nil
+			return nil, nil
 		}
 		c.more.Wait()
 	}
@@ -117,21 +126,16 @@ func (c *commits) next() *control.Commit {
 		text += len(c.files[n].Path)
 		n++
 	}
-	files := c.files[:n]
+	files = c.files[:n]
 	if c.files = c.files[n:]; len(c.files) == 0 {
 		c.files = nil
 	}
 	c.text -= text
-	m := &control.Commit{Lost: c.lost}
+	m = &control.Commit{Lost: c.lost}
 	c.lost = 0
-	n = min(len(c.checkpoints), 64)
+	n = min(len(c.checkpoints), mostCheckpoints)
 	m.Checkpoints, c.checkpoints = c.checkpoints[:n], c.checkpoints[n:]
-	c.mu.Unlock()
-	defer c.mu.Lock()
-	for i := range files {
-		m.Files = append(m.Files, c.file(&files[i]))
-	}
-	return m
+	return m, files
 }
 
 var committedKinds = [...]struct {
