@@ -78,12 +78,12 @@ test-otel: ## Build a collector of OpenTelemetry, and send it what happens in a 
 	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin ART_TEST_OTEL=1 go test -count 1 -v ./internal/e2e/otel
 
 # qemu-user stands in for a machine, but neither for its kernel (version 7 knows no
-# openat2, and nothing of ptrace) nor for programs that a test starts. What differs
+# openat2, and nothing of ptrace or seccomp) nor for programs that a test starts. What differs
 # between architectures, the numbers and arguments of system calls, is among these.
 ON_ARM64 := ./libexec ./internal/cli ./internal/config ./internal/dotenv ./internal/seccomp ./internal/control \
 	./internal/reconcile/held ./internal/reconcile/patch ./internal/quote ./internal/syscalls \
 	./trace/decode ./trace/policy $(addprefix ./internal/trace/,output redact report)
-NOT_ON_ARM64 := Binds|OpenHost|ReadWorkspace|Trust|Strace|TestInstall|TestTable
+NOT_ON_ARM64 := Binds|OpenHost|ReadWorkspace|Trust|Strace|TestInstall|TestServe|TestTable
 test-arm64: ## Vet for arm64, and run the tests that qemu-user can
 	internal/packaging/deps arm64
 	GOARCH=arm64 go vet ./...

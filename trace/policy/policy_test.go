@@ -194,7 +194,7 @@ func TestObjects(t *testing.T) {
 // Told to nobody, what registers decide is for the kernel, and the rest stays with the policy.
 func TestQuietly(t *testing.T) {
 	p := &Policy{}
-	for _, rule := range []string{"socket=EPERM", "socket@inet=EACCES", "chdir=EIO", "connect@inet", "mkdir@/etc", "mkdir"} {
+	for _, rule := range []string{"socket=EPERM", "socket@inet=EACCES", "chdir=EIO", "connect@inet", "mkdirat@/etc", "mkdirat"} {
 		if err := p.Refuse(rule); err != nil {
 			t.Fatal(err)
 		}
