@@ -91,7 +91,8 @@ func (tx *Tx) readsFrom(t Tree, list []HostChange) (kept []reader, err error) {
 			return
 		}
 		at, goes := changed.find(h.path)
-		if goes || !h.dir && (at != nil && at.here || linked[uint64(q.ColumnInt64(2))]) {
+		switch {
+		case goes, h.dir && at != nil && len(at.below) > 0, !h.dir && (at != nil && at.here || linked[uint64(q.ColumnInt64(2))]):
 			all = append(all, h)
 		}
 	}, t.Name)
