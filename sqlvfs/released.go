@@ -1,6 +1,8 @@
 package sqlvfs
 
 import (
+	"slices"
+
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
@@ -86,34 +88,73 @@ func (w *writer) thinReleased(oldest int64) error {
 	return w.transact(func() error { return do(w.conn, "DELETE FROM main.art_released WHERE checkpoint<?", oldest) })
 }
 
-// Released returns what a pull has let go of at a name, as the last one that has after the checkpoint since and not after the one after until, as far
-// as the moment knows; nil: none has. Where the guest has had something else there since then, and the host's shows again, that was given up.
-func (m *Moment) Released(dir Ino, name string, since, until int64) (r *Released, err error) {
+// Released returns what a pull has let go of at a name, as the last one that has in a span and not after the checkpoint after until; nil: none
+// has. Where the guest has had something else there since then, and the host's shows again, that was given up.
+func (m *Moment) Released(dir Ino, name string, in *Span, until int64) (r *Released, err error) {
 	there, err := m.hasReleased()
 	if err != nil || !there {
 		return nil, err
 	}
-	before := min(m.before(), until+1)
 	err = m.s.tx.each(`SELECT checkpoint, ino, ino_ctime, ino_ctime_nsec, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec FROM main.art_released
-		WHERE parent_ino=? AND name=? AND checkpoint>=? AND checkpoint<? ORDER BY checkpoint DESC LIMIT 1`, func(q *sqlite3.Stmt) {
-		r = &Released{Dir: dir, Name: name, Checkpoint: q.ColumnInt64(0), Ino: Ino(q.ColumnInt64(1)), Ctime: scanTime(q, 2),
-			Mode: uint32(q.ColumnInt64(4)), Fingerprint: scanFingerprint(q, 5)}
-	}, dir, name, since, before)
+		WHERE parent_ino=? AND name=? AND checkpoint<=? ORDER BY checkpoint`, func(q *sqlite3.Stmt) {
+		if id := q.ColumnInt64(0); in.has(id) {
+			r = &Released{Dir: dir, Name: name, Checkpoint: id, Ino: Ino(q.ColumnInt64(1)), Ctime: scanTime(q, 2),
+				Mode: uint32(q.ColumnInt64(4)), Fingerprint: scanFingerprint(q, 5)}
+		}
+	}, dir, name, until)
 	if r == nil || err != nil || !r.valid() {
 		return nil, err
 	}
 	return r, err
 }
 
-// ReleasedNames returns the names in a directory that pulls have let go of until the moment, since a checkpoint.
-func (m *Moment) ReleasedNames(dir Ino, since int64) (names []string, err error) {
+// ReleasedNames returns the names in a directory that pulls have let go of in a span.
+func (m *Moment) ReleasedNames(dir Ino, in *Span) (names []string, err error) {
 	there, err := m.hasReleased()
 	if err != nil || !there {
 		return nil, err
 	}
-	err = m.s.tx.each("SELECT DISTINCT name FROM main.art_released WHERE parent_ino=? AND checkpoint>=? AND checkpoint<?",
-		func(q *sqlite3.Stmt) { names = append(names, string(q.ColumnRawText(0))) }, dir, since, m.before())
+	err = m.s.tx.each("SELECT name, checkpoint FROM main.art_released WHERE parent_ino=?", func(q *sqlite3.Stmt) {
+		if in.has(q.ColumnInt64(1)) {
+			names = append(names, string(q.ColumnRawText(0)))
+		}
+	}, dir)
 	return names, err
+}
+
+// Span is what has led to a tree, and not to an earlier one: what was done and then gone back from is no part of it, and is one again when that
+// was done again.
+type Span struct{ to, from []led }
+
+// led is a part of history that has led to a tree, by the numbers of the checkpoints before what was done.
+type led struct{ first, end int64 }
+
+// Span returns what has led to the moment since a checkpoint; 0: since the beginning.
+func (m *Moment) Span(since int64) (*Span, error) {
+	all, err := checkpointsOf(m.s.tx.meta)
+	return &Span{ledTo(all, m.before()), ledTo(all, since)}, err
+}
+
+// ledTo returns what has led to the tree at a checkpoint, or to the present if there is none of that number. The newest are first in all.
+func ledTo(all []Checkpoint, checkpoint int64) (list []led) {
+	end := checkpoint
+	for _, c := range all {
+		if c.ID > end || c.Kind != AfterBack || c.Restored >= c.ID {
+			continue
+		}
+		if c.ID < end {
+			list = append(list, led{c.ID, end})
+		}
+		end = c.Restored // it has the tree of that
+	}
+	return append(list, led{0, end})
+}
+
+func (s *Span) has(checkpoint int64) bool {
+	within := func(list []led) bool {
+		return slices.ContainsFunc(list, func(t led) bool { return t.first <= checkpoint && checkpoint < t.end })
+	}
+	return within(s.to) && !within(s.from)
 }
 
 func (m *Moment) hasReleased() (there bool, err error) {

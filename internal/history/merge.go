@@ -183,7 +183,13 @@ func (m *merger) open() error {
 		return errors.New("it has become another fork meanwhile")
 	}
 	m.secret, m.top, m.was = secret, top, was
-	m.released, m.pulled = released{of: m.theirs, path: o.Fork, since: was.Checkpoint}, released{of: m.ours, path: o.DB, since: of}
+	m.released, m.pulled = released{of: m.theirs, path: o.Fork}, released{of: m.ours, path: o.DB}
+	if m.released.since, err = m.theirs.Span(was.Checkpoint); err == nil {
+		m.pulled.since, err = m.ours.Span(of)
+	}
+	if err != nil {
+		return err
+	}
 	m.pending = map[string]bool{}
 	for _, at := range was.Conflicts {
 		for m.pending[at] = true; at != "."; at = filepath.Dir(at) {

@@ -26,7 +26,7 @@ type letGo struct {
 type released struct {
 	of    *sqlvfs.Moment
 	path  string                   // of the database
-	since int64                    // the checkpoint that is compared with, of that database
+	since *sqlvfs.Span             // since the tree that is compared with
 	then  map[int64]*sqlvfs.Moment // checkpoints before pulls; nil: it was dropped
 }
 

@@ -125,8 +125,11 @@ func (c *compared) look(ctx context.Context, path string, o *CompareOptions) err
 		return err
 	}
 	defer d.close()
-	if err = d.fromOwn(); err == nil {
-		d.released = &released{of: to, path: path}
+	d.released = &released{of: to, path: path}
+	if d.released.since, err = to.Span(0); err == nil {
+		err = d.fromOwn()
+	}
+	if err == nil {
 		err = d.run()
 	}
 	if err != nil {
