@@ -320,10 +320,16 @@ func (m *Moment) SinceFork(base *Moment) (*Difference, error) {
 	return d, nil
 }
 
-// Merged is what of a fork was merged: its checkpoint, 0 for none, and the paths below the root that were left in conflict.
+// Merged is what of a fork was merged: its checkpoint, 0 for none, and what was left in conflict.
 type Merged struct {
 	Checkpoint int64
-	Conflicts  []string
+	Conflicts  []MergeConflict
+}
+
+// MergeConflict is a path that a merge has left alone.
+type MergeConflict struct {
+	Path  string // below the root
+	Marks bool   // it is about the mode, owner and extended attributes of a directory, not about what is in that
 }
 
 // mergeKeys are the keys by which a fork knows its checkpoints that were merged, as if each were of a fork of its own: so they stay.
@@ -355,7 +361,7 @@ func (tx *Tx) MergedOf(secret []byte) (m Merged, err error) {
 		if at == "." {
 			m.Checkpoint = int64(b.Fingerprint.Ino)
 		} else {
-			m.Conflicts = append(m.Conflicts, at)
+			m.Conflicts = append(m.Conflicts, MergeConflict{at, b.Mode == syscall.S_IFDIR})
 		}
 	}
 	return m, err
@@ -381,11 +387,15 @@ func (tx *Tx) SetMerged(secret []byte, m Merged) error {
 	if err != nil {
 		return err
 	}
-	for _, at := range was.Conflicts {
-		tx.SetBaseline(tree, at, nil)
+	for _, c := range was.Conflicts {
+		tx.SetBaseline(tree, c.Path, nil)
 	}
-	for _, at := range m.Conflicts {
-		tx.SetBaseline(tree, at, &Baseline{RowCtime: now})
+	for _, c := range m.Conflicts {
+		b := &Baseline{RowCtime: now}
+		if c.Marks {
+			b.Mode = syscall.S_IFDIR
+		}
+		tx.SetBaseline(tree, c.Path, b)
 	}
 	tx.SetBaseline(tree, ".", &Baseline{Mode: syscall.S_IFDIR, Fingerprint: Fingerprint{Ino: uint64(m.Checkpoint)}, RowCtime: now})
 	return nil

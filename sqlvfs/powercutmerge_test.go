@@ -45,7 +45,7 @@ func (h *histories) merge(a *actor) error {
 		if err := a.takeNew(tx, theirs, taken, c.maxIno); err != nil {
 			return err
 		}
-		return tx.SetMerged(secret, Merged{Checkpoint: c.ID, Conflicts: []string{"a/b"}})
+		return tx.SetMerged(secret, Merged{Checkpoint: c.ID, Conflicts: []MergeConflict{{Path: "a/b"}}})
 	}
 	if h.torn {
 		if err = a.s.Merge(content); err == nil {

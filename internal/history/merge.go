@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -190,14 +189,7 @@ func (m *merger) open() error {
 	if err != nil {
 		return err
 	}
-	m.pending = map[string]bool{}
-	for _, at := range was.Conflicts {
-		for m.pending[at] = true; at != "."; at = filepath.Dir(at) {
-			if _, known := m.pending[at]; !known {
-				m.pending[at] = false
-			}
-		}
-	}
+	m.pending = pendingOf(was.Conflicts)
 	if was.Checkpoint == 0 {
 		m.base, err = sqlvfs.OpenMoment(o.DB, fmt.Sprint(of))
 		if err == nil {
@@ -289,15 +281,7 @@ func (m *merger) run() error {
 func (m *merger) nothing() bool {
 	p := &m.plan
 	return m.merged == m.was.Checkpoint && len(p.makes)+len(p.takes)+len(p.unlinks)+len(p.hides)+len(p.shows)+len(p.loses)+len(p.links) == 0 &&
-		maps.Equal(setOf(p.left), setOf(m.was.Conflicts))
-}
-
-func setOf(list []string) map[string]bool {
-	set := map[string]bool{}
-	for _, at := range list {
-		set[at] = true
-	}
-	return set
+		maps.Equal(pendingOf(p.left), m.pending)
 }
 
 // mergedPath is what is done at a path, as JSON has it.

@@ -15,6 +15,7 @@ func (a *applier) agree() error {
 	if err != nil {
 		return err
 	}
+	left := pendingOf(a.left)
 	for _, w := range list {
 		theirs, err := a.theirs.Baselines(w.Tree)
 		if err != nil {
@@ -26,7 +27,7 @@ func (a *applier) agree() error {
 		}
 		for at, b := range theirs {
 			is := path.Join(w.Name, at)
-			if was := base[at]; was != nil && was.Fingerprint == b.Fingerprint && !isIn(is, a.was.Conflicts) || isIn(is, a.left) {
+			if was := base[at]; was != nil && was.Fingerprint == b.Fingerprint && !a.pending.covers(is) || left.covers(is) {
 				continue
 			}
 			now := *b
@@ -59,14 +60,4 @@ func (a *applier) agreePulled() error {
 		}
 	}
 	return nil
-}
-
-// isIn tells whether a path, or what it is in, is in a list, such as of those that were left in conflict.
-func isIn(at string, list []string) bool {
-	for ; at != "."; at = path.Dir(at) {
-		if slices.Contains(list, at) {
-			return true
-		}
-	}
-	return false
 }

@@ -2,9 +2,50 @@ package history
 
 import (
 	"fmt"
+	"path"
 
 	"github.com/riverlytech/art/internal/reconcile/classify"
+	"github.com/riverlytech/art/sqlvfs"
 )
+
+// pending is how the last merge has left a path in conflict.
+type pending int
+
+const (
+	settled      pending = iota
+	pendingBelow         // something in it
+	pendingMarks         // mode, owner or extended attributes of a directory
+	pendingWhole         // all of it
+)
+
+// unsettled is what there is of that, by path.
+type unsettled map[string]pending
+
+func pendingOf(list []sqlvfs.MergeConflict) unsettled {
+	all := unsettled{}
+	for _, c := range list {
+		is := pendingWhole
+		if c.Marks {
+			is = pendingMarks
+		}
+		for at := c.Path; ; at, is = path.Dir(at), pendingBelow {
+			if all[at] = max(all[at], is); at == "." {
+				break
+			}
+		}
+	}
+	return all
+}
+
+// covers tells whether a path, or what it is in, is in conflict as a whole.
+func (p unsettled) covers(at string) bool {
+	for ; at != "."; at = path.Dir(at) {
+		if p[at] == pendingWhole {
+			return true
+		}
+	}
+	return false
+}
 
 // What both have changed differently is named, and left alone, unless the user has said whose counts.
 
@@ -22,20 +63,41 @@ func (m *merger) conflict(e *entry, d classify.Decision) classify.Decision {
 	switch {
 	case e.ours.ofHost() && e.ours.let != nil:
 		why = "changed in the fork, and pulled here since: what shows is the host's"
-	case m.pending[e.at]:
+	case m.pending[e.was] != settled:
 		why = "it was changed in both before the last merge, and still differs"
 	}
-	m.leave(e.at, why)
+	m.leave(e.at, e.isAboutMarks(), why)
 	return d
 }
 
 // markConflict notes that what theirs has at a path is not applied, because of a conflict: where it was before, it stays.
 func (m *merger) markConflict(e *entry) {
 	t := e.theirs
-	if t == nil || t.row == nil || t.rowDir() && e.ours.rowDir() && e.ours.place == t.place {
-		return // or it is about a directory's mode
+	if e.ours.ofHost() {
+		m.kept[e.ours.place] = true
+	}
+	if t == nil || t.row == nil || e.isAboutMarks() {
+		return
 	}
 	m.unmerged = append(m.unmerged, t.row.Ino)
+}
+
+// isAboutMarks tells whether a conflict is about the marks of a directory: what is in it is merged.
+func (e *entry) isAboutMarks() bool {
+	return e.theirs.rowDir() && e.ours.rowDir() && e.ours.place == e.theirs.place
+}
+
+// showsHere tells whether the host's shows at a place, or above it, because that is in conflict.
+func (m *merger) showsHere(p place) bool {
+	for ; p != (place{}) && len(m.kept) > 0; p.path = path.Dir(p.path) {
+		if m.kept[p] {
+			return true
+		}
+		if p.path == "." {
+			break
+		}
+	}
+	return false
 }
 
 // spreadConflicts notes all that is in directories which are not applied.
@@ -74,14 +136,14 @@ func (m *merger) inConflict(e *entry) bool {
 	return m.conflicted[e.base.place]
 }
 
-func (m *merger) leave(at, why string) {
-	m.left = append(m.left, at)
+func (m *merger) leave(at string, marks bool, why string) {
+	m.left = append(m.left, sqlvfs.MergeConflict{Path: at, Marks: marks})
 	m.said = append(m.said, said{at: at, conflict: why})
 }
 
 // tooLong leaves a path alone that no program can name, with all that is below it.
 func (m *merger) tooLong(e *entry) error {
-	if same, err := m.same(e.base, e.theirs); err != nil || same && !m.pending[e.at] {
+	if same, err := m.same(e.base, e.theirs); err != nil || same && m.pending[e.was] == settled {
 		return err
 	}
 	if same, err := m.same(e.ours, e.theirs); err != nil || same {
@@ -89,7 +151,7 @@ func (m *merger) tooLong(e *entry) error {
 	}
 	m.markConflict(e)
 	if !m.opt.Ours {
-		m.leave(e.at, fmt.Sprintf("its path has %d bytes, and no program can name it", len(e.at)))
+		m.leave(e.at, false, fmt.Sprintf("its path has %d bytes, and no program can name it", len(e.at)))
 	}
 	return nil
 }

@@ -37,7 +37,8 @@ type merger struct {
 	depth              int                    // of a comparison
 	compared           map[[2]versionKey]bool // what is known to be the same, or not
 	walked             map[sqlvfs.Ino]bool    // directories of the fork
-	pending            map[string]bool        // paths that are in conflict since the last merge, and false those above them
+	pending            unsettled              // what is in conflict since the last merge
+	kept               map[place]bool         // what shows of the host's at a path in conflict
 	spaces             map[string]bool        // names of workspaces, and of other layers, in the root
 
 	made         map[sqlvfs.Ino]*node      // where what the fork has is, or goes to, by its number there
@@ -74,6 +75,7 @@ type node struct {
 // entry is a name in a directory of the parent, and what the three trees have there.
 type entry struct {
 	at                 string
+	was                string // the path that it had at the last merge
 	dir                *node
 	place              place // of the directory
 	name               string
@@ -93,7 +95,7 @@ type plan struct {
 	shows   []*entry // the host's is to show
 	loses   []*node  // which a name of the host's does not lead to any more
 	links   []link
-	left    []string // paths in conflict
+	left    []sqlvfs.MergeConflict
 }
 
 // take is what an inode of the parent gets of one of the fork's.
@@ -111,7 +113,7 @@ type link struct {
 // decide finds out what is to be done.
 func (m *merger) decide() error {
 	m.made, m.pairs, m.moved = map[sqlvfs.Ino]*node{}, map[sqlvfs.Ino]sqlvfs.Ino{}, map[sqlvfs.Ino]bool{}
-	m.spaces, m.conflicted = map[string]bool{}, map[any]bool{}
+	m.spaces, m.conflicted, m.kept = map[string]bool{}, map[any]bool{}, map[place]bool{}
 	m.hosts, m.asIs = map[*sqlvfs.Moment]*hostLinks{}, map[sqlvfs.Ino][]*entry{}
 	m.compared, m.walked = map[[2]versionKey]bool{}, map[sqlvfs.Ino]bool{}
 	var tops [3]*version
@@ -138,7 +140,7 @@ func (m *merger) decide() error {
 		}
 	}
 	root := &node{ino: sqlvfs.RootIno}
-	if err := m.walk(".", tops[0], tops[1], tops[2], root); err != nil {
+	if err := m.walk(".", ".", tops[0], tops[1], tops[2], root); err != nil {
 		return err
 	}
 	if err := m.resolveDirs(); err != nil {
@@ -151,8 +153,8 @@ func (m *merger) decide() error {
 	return m.resolveLinks()
 }
 
-// walk decides about what is in a directory.
-func (m *merger) walk(at string, base, ours, theirs *version, into *node) error {
+// walk decides about what is in a directory, which had a path at the last merge.
+func (m *merger) walk(at, was string, base, ours, theirs *version, into *node) error {
 	if m.walked[theirs.row.Ino] {
 		return fmt.Errorf("%w: directory %d of the fork has several names", sqlvfs.ErrCorrupt, theirs.row.Ino)
 	}
@@ -165,7 +167,7 @@ func (m *merger) walk(at string, base, ours, theirs *version, into *node) error 
 		names = map[string]bool{}
 	}
 	for p := range m.pending {
-		if path.Dir(p) == at && p != "." {
+		if path.Dir(p) == was && p != "." {
 			names[path.Base(p)] = true
 		}
 	}
@@ -173,7 +175,7 @@ func (m *merger) walk(at string, base, ours, theirs *version, into *node) error 
 		if !sqlvfs.ValidName(name) {
 			continue // nobody sees it
 		}
-		e := &entry{at: path.Join(at, name), dir: into, name: name, fork: theirs}
+		e := &entry{at: path.Join(at, name), was: path.Join(was, name), dir: into, name: name, fork: theirs}
 		if ours != nil && (ours.row == nil || ours.rowDir()) {
 			e.place = ours.place
 		}
@@ -230,7 +232,8 @@ func (m *merger) mergeEntry(e *entry) error {
 		return err
 	}
 	unchanged, err := m.same(e.base, e.theirs)
-	if err != nil || unchanged && !m.pending[e.at] {
+	unresolved := m.pending[e.was] != settled // also below it: nothing is gone into here
+	if err != nil || unchanged && !unresolved {
 		if err == nil {
 			m.touched(e)
 		}
@@ -239,7 +242,7 @@ func (m *merger) mergeEntry(e *entry) error {
 		}
 		return err
 	}
-	if (e.theirs == nil || e.theirs.ofHost()) && e.base != nil && e.ours.rowDir() && e.ours.place == e.base.place && !m.pending[e.at] {
+	if (e.theirs == nil || e.theirs.ofHost()) && e.base != nil && e.ours.rowDir() && e.ours.place == e.base.place && m.pending[e.was] < pendingMarks {
 		m.removedDirs = append(m.removedDirs, e) // or renamed
 		return nil
 	}
@@ -262,14 +265,14 @@ func (m *merger) mergeEntry(e *entry) error {
 	}
 	d := classify.Classify(base, ours, theirs)
 	pulled := e.ours.ofHost() && e.ours.let != nil && (d.Content == classify.Host || d.Mode == classify.Host || d.Owner == classify.Host || d.Xattrs == classify.Host)
-	if m.pending[e.at] || e.ours.isUnknown() || e.theirs.isUnknown() || pulled { // a part of both would need a row here
+	if unresolved || e.ours.isUnknown() || e.theirs.isUnknown() || pulled { // a part of both would need a row here
 		d.Kind = classify.Conflict
 	}
 	if d.Conflict() {
 		if d = m.conflict(e, d); d.Conflict() {
 			return nil
 		}
-		if m.pending[e.at] && d.Kind == classify.Guest {
+		if unresolved && d.Kind == classify.Guest {
 			return m.takeTheirs(e)
 		}
 	}
@@ -310,11 +313,16 @@ func (m *merger) mergeDirs(e *entry) error {
 			return err
 		}
 	}
-	base := e.base
+	base, whole := e.base, m.pending[e.was] == pendingWhole
 	if base != nil && (base.place != e.theirs.place || base.row != nil && !base.rowDir()) {
 		base = nil
 	}
-	if base == nil && e.ours.row != nil {
+	if whole { // nothing in it was merged
+		if base = nil; e.theirs.place != (place{}) {
+			base = &version{m: m.base, place: e.theirs.place}
+		}
+	}
+	if base == nil && e.ours.row != nil && !whole {
 		// Both may have moved it here.
 		was, err := m.baseOf(e.theirs)
 		if err != nil {
@@ -344,7 +352,7 @@ func (m *merger) mergeDirs(e *entry) error {
 			return err
 		}
 	}
-	return m.walk(e.at, base, e.ours, e.theirs, to)
+	return m.walk(e.at, e.was, base, e.ours, e.theirs, to)
 }
 
 // dirMarks decides about mode, owner and extended attributes of a directory.
@@ -362,7 +370,7 @@ func (m *merger) dirMarks(e *entry, was *version, to *node) error {
 		}
 	}
 	base.Content, ours.Content, theirs.Content = 0, 0, 0
-	if m.pending[e.at] {
+	if m.pending[e.was] >= pendingMarks {
 		base.Mode, base.Owner, base.Xattrs = unknownMode, unknownOwner, classify.Unknown
 	}
 	d := classify.Classify(base, ours, theirs)
@@ -383,7 +391,7 @@ func (m *merger) mergeRepository(e *entry) (bool, error) {
 	if same, err := m.same(e.ours, e.theirs); err != nil || same {
 		return false, err
 	}
-	if !m.pending[e.at] {
+	if m.pending[e.was] == settled {
 		if same, err := m.same(e.base, e.theirs); err != nil || same {
 			return false, err
 		}
@@ -396,7 +404,7 @@ func (m *merger) mergeRepository(e *entry) (bool, error) {
 		return false, m.takeTheirs(e)
 	case m.opt.Ours:
 	default:
-		m.leave(e.at, "both have changed this git repository, and it is one thing: fetch from one into the other")
+		m.leave(e.at, false, "both have changed this git repository, and it is one thing: fetch from one into the other")
 	}
 	return false, nil
 }

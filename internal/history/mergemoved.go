@@ -31,7 +31,7 @@ func (m *merger) resolveDirs() error {
 				return err
 			} else if is != nil && !m.opt.Force {
 				if m.markConflict(e); !m.opt.Ours {
-					m.leave(e.at, fmt.Sprintf("a directory that is %s here, and was renamed to this in the fork", m.shown(is.at)))
+					m.leave(e.at, false, fmt.Sprintf("a directory that is %s here, and was renamed to this in the fork", m.shown(is.at)))
 				}
 				continue
 			} else {
@@ -46,6 +46,10 @@ func (m *merger) resolveDirs() error {
 			}
 		}
 		for _, e := range rest {
+			if m.showsHere(e.theirs.place) {
+				m.leaveMoved(e)
+				continue
+			}
 			if err := m.onlyOnce(e); err != nil {
 				return err
 			}
@@ -67,7 +71,7 @@ func (m *merger) resolveDirs() error {
 			} else {
 				m.say(e, "made")
 			}
-			if err := m.walk(e.at, base, ours, e.theirs, to); err != nil {
+			if err := m.walk(e.at, e.was, base, ours, e.theirs, to); err != nil {
 				return err
 			}
 		}
@@ -188,7 +192,7 @@ func (m *merger) entryOf(ino sqlvfs.Ino) (*entry, error) {
 			}
 		}
 	}
-	e.ours, e.theirs = trees[0], trees[1]
+	e.ours, e.theirs, e.was = trees[0], trees[1], e.at
 	if e.ours == nil || e.ours.row == nil || e.ours.row.Ino != ino {
 		return nil, nil
 	}
@@ -223,18 +227,18 @@ func (m *merger) move(from, to *entry) error {
 	m.say(to, "made")
 	m.pair(from.base, from.ours)
 	e := *to
-	e.base, e.ours = from.base, from.ours
+	e.base, e.ours, e.was = from.base, from.ours, from.was
 	if err := m.dirMarks(&e, e.base, is); err != nil {
 		return err
 	}
-	return m.walk(to.at, e.base, e.ours, e.theirs, is)
+	return m.walk(to.at, from.was, e.base, e.ours, e.theirs, is)
 }
 
 // removeDir decides about a directory that the fork has removed.
 func (m *merger) removeDir(e *entry) error {
 	if m.inConflict(e) {
 		if !m.opt.Ours {
-			m.leave(e.at, movedToConflict)
+			m.leave(e.at, false, movedToConflict)
 		}
 		return nil
 	}
@@ -264,6 +268,10 @@ func (m *merger) resolveFiles() error {
 				return err
 			}
 		}
+		if to == nil && m.showsHere(e.theirs.origin()) {
+			m.leaveMoved(e)
+			continue
+		}
 		if to == nil {
 			to = m.make(e.theirs)
 		}
@@ -290,6 +298,13 @@ func (m *merger) had(e *entry) (bool, error) {
 	return was != nil, err
 }
 
+// leaveMoved leaves alone what the fork has moved from a path in conflict: it would be there and here.
+func (m *merger) leaveMoved(e *entry) {
+	if m.markConflict(e); !m.opt.Ours {
+		m.leave(e.at, false, "the fork has moved it from a path that is in conflict")
+	}
+}
+
 const movedToConflict = "the fork has moved it to a path that is in conflict"
 
 // removeFiles removes the files that theirs has removed, but for those that it has renamed to a path in conflict.
@@ -299,7 +314,7 @@ func (m *merger) removeFiles() {
 		case !m.inConflict(e):
 			m.drop(e)
 		case !m.opt.Ours:
-			m.leave(e.at, movedToConflict)
+			m.leave(e.at, false, movedToConflict)
 		}
 	}
 }

@@ -204,7 +204,7 @@ func asShown(a, b *version) bool { return a.ofHost() && b.ofHost() && a.place ==
 // beforePull has what the fork has at a name be what it was before a pull, where the parent does not show the host's.
 func (m *merger) beforePull(e *entry) {
 	if e.fork.bare && e.theirs.ofHost() && e.theirs.let == nil { // the fork has removed it, if it was there, now or before the last merge
-		if e.base.ofHost() && m.pending[e.at] {
+		if e.base.ofHost() && m.pending[e.was] == pendingWhole {
 			e.base = nil
 		}
 		if !e.base.ofHost() {
@@ -237,14 +237,24 @@ func unreleased(t, other *version) *version {
 	return t.let.was
 }
 
-// hasSeen tells whether the fork knows what the parent has pulled to a place: it has changed or removed what the host has since.
+// hasSeen tells whether the fork knows what the parent has pulled to a place: it has changed, renamed or removed what the host has since.
 func (m *merger) hasSeen(e *entry) (bool, error) {
 	if !e.ours.ofHost() || e.ours.let == nil || e.ours.let.host.Fingerprint == (sqlvfs.Fingerprint{}) {
 		return false, nil
 	}
 	pulled, at := e.ours.let.host.Fingerprint, e.ours.place
-	if e.theirs != nil && e.theirs.row != nil && e.theirs.origin() == at && e.theirs.row.Origin.Fingerprint == pulled {
-		return true, nil
+	rows, err := m.theirs.From(at.base, at.path)
+	for _, ino := range rows {
+		if err != nil {
+			break
+		}
+		var n *sqlvfs.Node
+		if n, err = m.theirs.Node(ino); err == nil && n != nil && n.Origin != nil && isOf(pulled, n) {
+			return true, nil
+		}
+	}
+	if err != nil {
+		return false, err
 	}
 	list, err := m.theirs.Agreed(at.base, at.path)
 	for _, b := range list {
@@ -253,6 +263,12 @@ func (m *merger) hasSeen(e *entry) (bool, error) {
 		}
 	}
 	return false, err
+}
+
+// isOf tells whether a row comes from a version of an object of the host. A directory is one, whatever is in it.
+func isOf(f sqlvfs.Fingerprint, n *sqlvfs.Node) bool {
+	o := n.Origin.Fingerprint
+	return o == f || n.Attr.IsDir() && o.Dev == f.Dev && o.Ino == f.Ino
 }
 
 // pulledDir is a directory that the parent had, until a pull brought it to the host, and that the fork has, too. What shows of it here is
@@ -299,7 +315,7 @@ func (m *merger) pulledHere(e *entry) (*pulledDir, error) {
 // a pull: what the base did not have in it is the host's then.
 func (m *merger) afterPull(e *entry) error {
 	none, at := place{}, e.place.join(e.name)
-	if !e.base.rowDir() || !e.theirs.rowDir() || e.base.place != none || e.place == none {
+	if m.pending[e.was] == pendingWhole || !e.base.rowDir() || !e.theirs.rowDir() || e.base.place != none || e.place == none {
 		return nil
 	}
 	bare := e.theirs.place == none

@@ -636,3 +636,75 @@ func TestMergeHostile(t *testing.T) {
 		}
 	})
 }
+
+// TestConflictStays makes sure that what a merge has left in conflict is named by the next one as long as it differs, whatever has become of
+// the directories that it is in.
+func TestConflictStays(t *testing.T) {
+	both := func(g *guest) { g.mkdir("d"); g.write("d/a", "1"); g.write("d/b", "1") }
+	for name, c := range map[string]struct {
+		host, before, here, fork, hereThen, forkThen func(g *guest)
+		first, then                                  []string
+	}{
+		"the directory was removed here": {
+			before: both, here: func(g *guest) { g.write("d/a", "2") }, fork: func(g *guest) { g.write("d/a", "3") },
+			first: []string{"d/a"}, hereThen: func(g *guest) { g.remove("d") }, then: []string{"d"},
+		},
+		"the directory was made again here": {
+			before: both, here: func(g *guest) { g.write("d/a", "2") }, fork: func(g *guest) { g.write("d/a", "3") },
+			first: []string{"d/a"}, hereThen: func(g *guest) { g.remove("d"); g.mkdir("d"); g.write("d/a", "4") }, then: []string{"d/a"},
+		},
+		"a directory of the host's was made again here": {
+			host: both, here: func(g *guest) { g.write("d/a", "2") }, fork: func(g *guest) { g.write("d/a", "3") },
+			first: []string{"d/a"}, hereThen: func(g *guest) { g.remove("d"); g.mkdir("d"); g.write("d/a", "4") }, then: []string{"d"},
+		},
+		"the directory was renamed in the fork": {
+			before: both, here: func(g *guest) { g.write("d/a", "2") }, fork: func(g *guest) { g.write("d/a", "3") },
+			first: []string{"d/a"}, forkThen: func(g *guest) { g.rename("d", "e") }, then: []string{"e/a"},
+		},
+		"a removed directory was made again here": {
+			before: both, here: func(g *guest) { g.remove("d") }, fork: func(g *guest) { g.write("d/a", "3") },
+			first: []string{"d"}, hereThen: func(g *guest) { g.mkdir("d"); g.write("d/a", "4") }, then: []string{"d/a"},
+		},
+		"the mode of a directory alone": {
+			before: both, here: func(g *guest) { g.chmod("d", 0o700) }, fork: func(g *guest) { g.chmod("d", 0o750) },
+			first: []string{"d"}, hereThen: func(g *guest) { g.write("d/a", "2") }, forkThen: func(g *guest) { g.write("d/b", "3") }, then: []string{"d"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			do := func(of bench, f func(g *guest)) {
+				if f != nil {
+					of.guest(f)
+				}
+			}
+			if c.host != nil {
+				do(b, c.host)
+				b.pull(b.ws)
+				must(t, os.Remove(b.db))
+			}
+			do(b, c.before)
+			fork := b.fork()
+			merge := func(want []string) {
+				t.Helper()
+				out, told, err := b.merge(fork)
+				if named := conflicts(told); !errors.Is(err, ErrConflicts) || fmt.Sprint(named) != fmt.Sprint(want) {
+					t.Errorf("in conflict: %q, and not %q: %v\n%s%s", named, want, err, out, told)
+				}
+			}
+			do(b, c.here)
+			do(fork, c.fork)
+			merge(c.first)
+			do(b, c.hereThen)
+			do(fork, c.forkThen)
+			for range 2 {
+				merge(c.then)
+			}
+			if _, told, err := b.merge(fork, ourMerge); err != nil || told != "" {
+				t.Errorf("left as it is here: %v\n%s", err, told)
+			}
+			if _, told, err := b.merge(fork); err != nil || told != "" {
+				t.Errorf("and again: %v\n%s", err, told)
+			}
+		})
+	}
+}
