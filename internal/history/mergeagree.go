@@ -35,7 +35,45 @@ func (a *applier) agree() error {
 			a.tx.AddBaseline(w.Tree, at, &now)
 		}
 	}
+	if err := a.agreeRemoved(); err != nil {
+		return err
+	}
 	return a.agreePulled()
+}
+
+// agreeRemoved writes down what the host had under names that go: what the fork knows of the file is in a row of its, which may be nowhere here.
+func (a *applier) agreeRemoved() error {
+	list, err := a.ours.Workspaces()
+	if err != nil {
+		return err
+	}
+	theirs, err := a.linksOf(a.theirs)
+	if err != nil {
+		return err
+	}
+	var gone []*entry
+	for _, e := range a.hides {
+		gone = append(append(gone, e), e.below...)
+	}
+	for _, e := range gone {
+		if !e.ours.ofHost() && e.through == nil {
+			continue
+		}
+		at := e.place.join(e.name)
+		f, ok := theirs.at[at]
+		i := slices.IndexFunc(list, func(w sqlvfs.Workspace) bool { return w.Name == at.base })
+		if !ok || i < 0 {
+			continue
+		}
+		n, err := a.theirs.Node(theirs.rows[f].Ino)
+		if err != nil {
+			return err
+		}
+		if n != nil && n.Origin != nil {
+			a.tx.AddBaseline(list[i].Tree, at.path, &sqlvfs.Baseline{Mode: n.Origin.ModeOf(n.Attr.Mode), Fingerprint: n.Origin.Fingerprint, RowCtime: a.now})
+		}
+	}
+	return nil
 }
 
 // agreePulled writes down again what the parent has pulled, where something else is there now: so the next pull knows that the host has not

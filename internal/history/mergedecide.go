@@ -83,6 +83,7 @@ type entry struct {
 	fork               *version   // the directory in theirs
 	pull               *pulledDir // the directory that the parent has let go of there
 	through            *node      // ours, if the host's name leads to it, and no entry
+	below              []*entry   // names of files that have others, in a directory of the host's that the fork has removed
 }
 
 // plan is what is to be done, in this order.
@@ -253,8 +254,15 @@ func (m *merger) mergeEntry(e *entry) error {
 	if err != nil {
 		return err
 	}
-	if kept && !unchanged {
-		return m.takeTheirs(e)
+	if err = m.namesBelow(e); err != nil {
+		return err
+	}
+	linked, err := m.changedBelow(e)
+	if err != nil || kept && !unchanged && !linked {
+		if err == nil {
+			err = m.takeTheirs(e)
+		}
+		return err
 	}
 	if equal, err := m.same(e.ours, e.theirs); err != nil || equal {
 		return err
@@ -265,7 +273,7 @@ func (m *merger) mergeEntry(e *entry) error {
 	}
 	d := classify.Classify(base, ours, theirs)
 	pulled := e.ours.ofHost() && e.ours.let != nil && (d.Content == classify.Host || d.Mode == classify.Host || d.Owner == classify.Host || d.Xattrs == classify.Host)
-	if unresolved || e.ours.isUnknown() || e.theirs.isUnknown() || pulled { // a part of both would need a row here
+	if unresolved || e.ours.isUnknown() || e.theirs.isUnknown() || pulled || linked { // a part of both would need a row here
 		d.Kind = classify.Conflict
 	}
 	if d.Conflict() {

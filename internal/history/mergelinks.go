@@ -1,6 +1,9 @@
 package history
 
 import (
+	"path"
+	"strings"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/sqlvfs"
@@ -83,6 +86,80 @@ func (m *merger) throughHost(e *entry) error {
 		e.base, err = m.shownAs(m.base, r.Ino, at)
 	}
 	return err
+}
+
+// namesBelow finds the names of the host's that go with a directory of its that the fork has removed, of files that have others: the fork has
+// a row that comes from there, or has noted what it has removed.
+func (m *merger) namesBelow(e *entry) error {
+	if e.ours == nil || !e.ours.ofHost() && !e.ours.rowDir() || e.ours.place == (place{}) || e.theirs != nil && e.theirs.place == e.ours.place {
+		return nil
+	}
+	top := e.ours.place
+	if renamed, err := m.theirs.From(top.base, top.path); err != nil || len(renamed) > 0 {
+		return err
+	}
+	theirs, err := m.linksOf(m.theirs)
+	if err != nil {
+		return err
+	}
+	ours, err := m.linksOf(m.ours)
+	if err != nil || len(theirs.rows)+len(ours.rows) == 0 {
+		return err
+	}
+	places := map[place]bool{}
+	for at := range theirs.at {
+		places[at] = at.isBelow(top)
+	}
+	list, err := m.theirs.Workspaces()
+	for _, w := range list {
+		var gone map[string]*sqlvfs.Baseline
+		if w.Name == top.base && err == nil {
+			gone, err = m.theirs.Baselines(w.Tree)
+		}
+		for at, b := range gone {
+			f := sqlvfs.HostFileOf(top.base, &b.Fingerprint)
+			places[place{top.base, at}] = place{top.base, at}.isBelow(top) && (ours.rows[f].Ino != 0 || theirs.rows[f].Ino != 0)
+		}
+	}
+	for at, is := range places {
+		if is && err == nil {
+			err = m.nameBelow(e, at)
+		}
+	}
+	return err
+}
+
+// nameBelow is namesBelow for one of them, if the host's shows there.
+func (m *merger) nameBelow(e *entry, at place) error {
+	rest := strings.TrimPrefix(at.path, e.ours.place.path+"/")
+	b := &entry{at: path.Join(e.at, rest), was: path.Join(e.was, rest), place: e.ours.place.join(path.Dir(rest)), name: path.Base(rest), base: e.base, ours: e.ours}
+	for _, name := range strings.Split(rest, "/") {
+		for _, t := range []**version{&b.base, &b.ours} {
+			is, err := m.child(*t, name)
+			if err != nil {
+				return err
+			}
+			*t = is
+		}
+	}
+	if !b.ours.ofHost() || b.ours.place != at {
+		return nil
+	}
+	e.below = append(e.below, b)
+	return m.throughHost(b)
+}
+
+// changedBelow tells whether the parent has changed a file, a name of which goes with a directory.
+func (m *merger) changedBelow(e *entry) (bool, error) {
+	for _, b := range e.below {
+		if b.through == nil {
+			continue
+		}
+		if same, err := m.same(b.base, b.ours); err != nil || !same {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // shownAs returns a row as a name of the host's leads to it.

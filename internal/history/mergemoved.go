@@ -242,11 +242,21 @@ func (m *merger) removeDir(e *entry) error {
 		}
 		return nil
 	}
+	if err := m.namesBelow(e); err != nil {
+		return err
+	}
+	linked, err := m.changedBelow(e)
+	if err != nil {
+		return err
+	}
 	base, ours, theirs, err := m.states(e)
 	if err != nil {
 		return err
 	}
 	d := classify.Classify(base, ours, theirs)
+	if linked {
+		d.Kind = classify.Conflict
+	}
 	if d.Conflict() {
 		if d = m.conflict(e, d); d.Conflict() {
 			return nil

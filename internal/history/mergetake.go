@@ -38,6 +38,11 @@ func (m *merger) unlink(e *entry) {
 	case e.ours != nil && e.ours.row != nil:
 		m.unlinks = append(m.unlinks, e)
 	}
+	for _, b := range e.below {
+		if b.through != nil {
+			m.loses = append(m.loses, b.through)
+		}
+	}
 }
 
 // drop has a name lead to nothing, or to what the host has.

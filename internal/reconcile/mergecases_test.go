@@ -59,6 +59,7 @@ type merging struct {
 	conflicts                []string
 	want                     map[string]string // of what differs from what the parent has; "": it is gone
 	check                    func(t *testing.T, g *guest)
+	pull                     []string // what a pull then says; nil: it is not tried
 }
 
 var mergings = map[string]merging{
@@ -123,6 +124,19 @@ var mergings = map[string]merging{
 		host: func(g *guest) { g.mkdir("d"); g.write("d/a", "1") },
 		fork: func(g *guest) { g.remove("d") },
 		want: map[string]string{"d": "", "d/a": ""},
+	},
+	"a directory of the host's with a name of a file": {
+		host:  func(g *guest) { g.mkdir("d"); g.write("d/x", "1"); g.link("d/x", "y"); g.link("d/x", "d/z") },
+		fork:  func(g *guest) { g.remove("d") },
+		want:  map[string]string{"d": "", "d/x": "", "d/z": ""},
+		check: func(t *testing.T, g *guest) { g.areOne(t, "y") },
+		pull:  []string{"DEL  ws/d/x", "DEL  ws/d/z", "DEL  ws/d"},
+	},
+	"a directory of the host's with a name of a file that was changed here": {
+		host:      func(g *guest) { g.mkdir("d"); g.write("d/x", "1"); g.link("d/x", "y") },
+		here:      func(g *guest) { g.chmod("y", 0o755) },
+		fork:      func(g *guest) { g.remove("d") },
+		conflicts: []string{"d"},
 	},
 	"a directory that hides the host's": {
 		host: func(g *guest) { g.mkdir("d"); g.write("d/a", "1") },
@@ -373,6 +387,9 @@ func TestMerge(t *testing.T) {
 				b.pull(b.ws)
 				must(t, os.Remove(b.db))
 			}
+			if c.pull != nil {
+				b.know()
+			}
 			do(b, c.before)
 			fork := b.fork()
 			do(b, c.here)
@@ -407,6 +424,11 @@ func TestMerge(t *testing.T) {
 			}
 			if is := fork.portrait(); !maps.Equal(is, theirs) {
 				t.Errorf("the fork is %.1000v", is)
+			}
+			if c.pull != nil {
+				if out, _ := b.pull(b.ws); !strings.HasSuffix(strings.TrimSpace(out), strings.Join(c.pull, "\n")) {
+					t.Errorf("a pull says %s", out)
+				}
 			}
 		})
 	}
