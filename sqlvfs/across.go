@@ -110,6 +110,7 @@ func (m *Moment) top() Ino {
 func (d *Difference) add(more *Difference) {
 	maps.Copy(d.Inodes, more.Inodes)
 	maps.Copy(d.Content, more.Content)
+	maps.Copy(d.several, more.several)
 	for dir, names := range more.Names {
 		for name := range names {
 			d.name(dir, name)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -189,6 +190,9 @@ type Difference struct {
 	Content map[Ino]bool            // of these, so may the content of files that were there before
 	Names   map[Ino]map[string]bool // and of directories these entries, or what is below them
 	Top     Ino                     // up to this number, an inode is the same in both
+
+	several map[Ino]bool               // of these inodes, those that may have had several names, and are no directories
+	entries map[*Moment]map[Ino]uint32 // of each moment, how many entries lead to these inodes
 }
 
 // Since returns where the tree may differ from what it was at an earlier moment: by history, which knows all rows that
@@ -209,12 +213,18 @@ func (m *Moment) Since(earlier *Moment) (*Difference, error) {
 		switch {
 		case k == database.KeptDentry || k == database.KeptWhiteout:
 			key += ", name"
+		case k == database.KeptInode:
+			key += ", " + qSeveral
 		case k == database.KeptData:
 			seen = d.Content
 		}
 		err := tx.each("SELECT DISTINCT "+key+" FROM main."+k.Old+" WHERE checkpoint>=? AND checkpoint<?", func(q *sqlite3.Stmt) {
 			ino := Ino(q.ColumnInt64(0))
-			if d.Inodes[ino], seen[ino] = true, true; q.ColumnCount() > 1 {
+			d.Inodes[ino], seen[ino] = true, true
+			switch {
+			case k == database.KeptInode:
+				d.haveSeveral(ino, q)
+			case q.ColumnCount() > 1:
 				d.name(ino, string(q.ColumnRawText(1)))
 			}
 		}, first, last)
@@ -222,7 +232,11 @@ func (m *Moment) Since(earlier *Moment) (*Difference, error) {
 			return nil, err
 		}
 	}
-	err := m.s.tx.each("SELECT ino FROM fs_inode WHERE ino>? AND ino<=?", func(q *sqlite3.Stmt) { d.Inodes[Ino(q.ColumnInt64(0))] = true }, top, end)
+	err := m.s.tx.each("SELECT ino, "+qSeveral+" FROM fs_inode WHERE ino>? AND ino<=?", func(q *sqlite3.Stmt) {
+		ino := Ino(q.ColumnInt64(0))
+		d.Inodes[ino] = true
+		d.haveSeveral(ino, q)
+	}, top, end)
 	for _, m := range []*Moment{earlier, m} {
 		if err == nil {
 			err = m.climb(d)
@@ -231,8 +245,19 @@ func (m *Moment) Since(earlier *Moment) (*Difference, error) {
 	return d, err
 }
 
+// qSeveral is what haveSeveral is asked of: that a row is of a file that has several names.
+const qSeveral = "nlink>1 AND mode&61440<>16384"
+
+// haveSeveral notes what a query's second column says.
+func (d *Difference) haveSeveral(ino Ino, q *sqlite3.Stmt) {
+	if q.ColumnInt64(1) != 0 {
+		d.several[ino] = true
+	}
+}
+
 func newDifference() *Difference {
-	return &Difference{Inodes: map[Ino]bool{}, Content: map[Ino]bool{}, Names: map[Ino]map[string]bool{}, Top: MaxIno}
+	return &Difference{Inodes: map[Ino]bool{}, Content: map[Ino]bool{}, Names: map[Ino]map[string]bool{}, Top: MaxIno,
+		several: map[Ino]bool{}, entries: map[*Moment]map[Ino]uint32{}}
 }
 
 func (d *Difference) name(dir Ino, name string) {
@@ -242,10 +267,17 @@ func (d *Difference) name(dir Ino, name string) {
 	d.Names[dir][name] = true
 }
 
-// climb adds the names on all ways from the root to what may differ. No index has the inodes that names lead to, so names are read
-// once for each level of the tree.
-func (m *Moment) climb(d *Difference) error {
-	seen := map[Ino]bool{RootIno: true}
+// climb adds the names on all ways from the root to what may differ.
+func (m *Moment) climb(d *Difference) (err error) {
+	all := slices.AppendSeq(slices.Collect(maps.Keys(d.Inodes)), maps.Keys(d.Names))
+	d.entries[m], err = m.climbFrom(d, all)
+	return err
+}
+
+// climbFrom adds the names on all ways from the root to some inodes, and returns how many entries lead to each. No index has the inodes that
+// names lead to, so names are read once for each level of the tree.
+func (m *Moment) climbFrom(d *Difference, from []Ino) (map[Ino]uint32, error) {
+	seen, entries := map[Ino]bool{RootIno: true}, make(map[Ino]uint32, len(from))
 	var todo []Ino
 	add := func(ino Ino) {
 		if !seen[ino] {
@@ -253,26 +285,24 @@ func (m *Moment) climb(d *Difference) error {
 			todo = append(todo, ino)
 		}
 	}
-	for ino := range d.Inodes {
-		add(ino)
-	}
-	for ino := range d.Names {
+	for _, ino := range from {
 		add(ino)
 	}
 	for len(todo) > 0 {
 		slices.Sort(todo)
 		list := numbers(todo)
 		todo = nil
-		err := m.s.tx.each("SELECT parent_ino, name FROM fs_dentry WHERE ino IN (SELECT value FROM json_each(?))", func(q *sqlite3.Stmt) {
+		err := m.s.tx.each("SELECT parent_ino, name, ino FROM fs_dentry WHERE ino IN (SELECT value FROM json_each(?))", func(q *sqlite3.Stmt) {
 			dir := Ino(q.ColumnInt64(0))
 			d.name(dir, string(q.ColumnRawText(1)))
+			entries[Ino(q.ColumnInt64(2))]++
 			add(dir)
 		}, list)
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return entries, nil
 }
 
 // numbers is a list as JSON has it.

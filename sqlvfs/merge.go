@@ -312,6 +312,7 @@ func (m *Moment) SinceFork(base *Moment) (*Difference, error) {
 			return nil, err
 		}
 	}
+	d.several = d.Inodes // as far as is known
 	for _, m := range []*Moment{base, m} {
 		if err := m.climb(d); err != nil {
 			return nil, err

@@ -25,6 +25,9 @@ func (d *comparer) walk() (err error) {
 	if d.may, err = sqlvfs.Between(d.from, d.to); err != nil {
 		return err
 	}
+	if err = d.leadToLinked(d.from, d.to); err != nil {
+		return err
+	}
 	old, err := d.object(d.from, sqlvfs.RootIno)
 	if err != nil {
 		return err
@@ -53,6 +56,11 @@ func (d *comparer) names(c *change) ([]string, error) {
 	default:
 		if err = d.allNames(old, names); err == nil {
 			err = d.allNames(now, names)
+		}
+	}
+	for _, o := range []*object{old, now} {
+		if o.isDir() {
+			maps.Copy(names, d.linked.lead[o.host])
 		}
 	}
 	return slices.Sorted(maps.Keys(names)), err

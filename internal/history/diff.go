@@ -120,6 +120,7 @@ type comparer struct {
 	name     string   // of the workspace; "": there is none
 	host     *os.File // its directory; nil: it is not the one that the database knows
 	may      *sqlvfs.Difference
+	linked   hostLinked
 
 	changes []*change
 	came    []*change // what is new, and what is gone, until it is known what was renamed

@@ -13,12 +13,13 @@ import (
 
 // object is what a name leads to at a moment: a row, or what the host has at a place that nobody has changed.
 type object struct {
-	at     *sqlvfs.Moment // of a row; nil: it is the host's
-	row    *sqlvfs.Node   // same
+	at     *sqlvfs.Moment // that shows it
+	row    *sqlvfs.Node   // nil: it is the host's
 	host   string         // its path in the workspace, if the host supplies what is not in the row; "": it does not
 	attr   sqlvfs.Attr
 	target string  // of a symbolic link
 	under  *object // the directory that was there before a pull, and has what a row does not; nil: none
+	linked bool    // the host's name leads to the row, and no entry does
 }
 
 func (o *object) isDir() bool { return o != nil && o.attr.IsDir() }
@@ -55,13 +56,16 @@ func (d *comparer) stat(at string) (st unix.Stat_t, err error) {
 	return hostfs.Stat(f)
 }
 
-// ofHost returns what the host has at a path, or nil.
-func (d *comparer) ofHost(at string) (*object, error) {
+// ofHost returns what the host has at a path, as a moment shows it, or nil.
+func (d *comparer) ofHost(m *sqlvfs.Moment, at string) (*object, error) {
 	st, err := d.stat(at)
 	if err != nil || st.Mode == 0 {
 		return nil, err
 	}
-	o := &object{host: at, attr: hostfs.Attr(&st)}
+	if row, err := d.linkedRow(m, at, &st); row != nil || err != nil {
+		return row, err
+	}
+	o := &object{at: m, host: at, attr: hostfs.Attr(&st)}
 	if o.attr.IsSymlink() {
 		parent, err := hostfs.Open(d.host, path.Dir(at), unix.O_PATH|unix.O_DIRECTORY)
 		if err != nil {
@@ -92,7 +96,7 @@ func (d *comparer) child(o *object, name string) (*object, error) {
 			return nil, err
 		}
 		if o.row.Ino == sqlvfs.RootIno && name == d.name { // the guest has changed nothing in it yet
-			return &object{host: ".", attr: sqlvfs.Attr{Mode: unix.S_IFDIR}}, nil
+			return &object{at: o.at, host: ".", attr: sqlvfs.Attr{Mode: unix.S_IFDIR}}, nil
 		}
 		if o.under != nil {
 			return d.child(o.under, name)
@@ -107,7 +111,7 @@ func (d *comparer) child(o *object, name string) (*object, error) {
 	if o.host == "" {
 		return nil, nil
 	}
-	return d.ofHost(path.Join(o.host, name))
+	return d.ofHost(o.at, path.Join(o.host, name))
 }
 
 // made is what an entry leads to. A directory that was made again after a pull has let go of it has what was in it.

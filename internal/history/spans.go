@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -51,7 +49,7 @@ func Spans(ctx context.Context, db, dir string, paths []string) (list []Span, er
 			return nil, fmt.Errorf("open checkpoint %d of %s: %w", all[i].ID, db, err)
 		}
 		s := Span{From: &all[i], To: later.Checkpoint()}
-		is, err := s.changes(earlier, later, at)
+		is, err := d.changed(earlier, later, at)
 		later.Close()
 		if later = earlier; err != nil {
 			return nil, fmt.Errorf("compare checkpoints of %s: %w", db, err)
@@ -87,54 +85,76 @@ func (s *Span) Ran(all []sqlvfs.Session) (list []*sqlvfs.Session) {
 	return list
 }
 
-// changes tells whether one of some paths is another at its end than at its beginning.
-func (s *Span) changes(earlier, later *sqlvfs.Moment, paths []string) (bool, error) {
-	d, err := later.Since(earlier)
+// changed tells whether one of some paths is another at a moment than at an earlier one.
+func (d *comparer) changed(earlier, later *sqlvfs.Moment, paths []string) (bool, error) {
+	var err error
+	if d.may, err = later.Since(earlier); err == nil {
+		err = d.leadToLinked(earlier, later)
+	}
 	for _, at := range paths {
 		if err != nil {
 			break
 		}
 		var is bool
-		if is, err = changedAt(d, earlier, later, strings.Split(at, "/")); is {
+		if is, err = d.changedAt(earlier, later, strings.Split(at, "/")); is {
 			return true, err
 		}
 	}
+	delete(d.linked.rows, later)
 	return false, err
 }
 
 // changedAt tells whether what a path leads to differs between two moments, or something below it. Of a file that was only read nothing but
 // its access time does.
-func changedAt(d *sqlvfs.Difference, earlier, later *sqlvfs.Moment, names []string) (bool, error) {
-	was, is := sqlvfs.RootIno, sqlvfs.RootIno
+func (d *comparer) changedAt(earlier, later *sqlvfs.Moment, names []string) (bool, error) {
+	old, err := d.object(earlier, sqlvfs.RootIno)
+	if err != nil {
+		return false, err
+	}
+	now, err := d.object(later, sqlvfs.RootIno)
+	if err != nil {
+		return false, err
+	}
 	for _, name := range names {
-		if !d.Names[was][name] && !d.Names[is][name] {
+		if !d.leads(old, name) && !d.leads(now, name) {
 			return false, nil
 		}
-		for _, side := range []struct {
-			*sqlvfs.Moment
-			at *sqlvfs.Ino
-		}{{earlier, &was}, {later, &is}} {
-			if *side.at == 0 {
-				continue
-			}
-			var err error
-			if *side.at, err = side.Entry(*side.at, name); err != nil {
-				return false, err
-			}
+		if old, err = d.child(old, name); err == nil {
+			now, err = d.child(now, name)
+		}
+		if err != nil {
+			return false, err
 		}
 	}
-	if was == 0 || is != was {
-		return was != is, nil
+	return d.differ(old, now)
+}
+
+// differ is changedAt for what the path leads to.
+func (d *comparer) differ(old, now *object) (is bool, err error) {
+	switch {
+	case old == nil || now == nil:
+		return old != now, nil
+	case old.row == nil && now.row == nil: // in a directory, the host may show names of a file that has a row
+		for name := range d.linked.lead[old.host] {
+			var a, b *object
+			if a, err = d.child(old, name); err == nil {
+				b, err = d.child(now, name)
+			}
+			if err == nil {
+				is, err = d.differ(a, b)
+			}
+			if is || err != nil {
+				return is, err
+			}
+		}
+		return false, nil
+	case old.row == nil && now.linked, now.row == nil && old.linked: // there may be a row for what became of another name
+		same, err := d.sameContent(old, now)
+		return !same || !sameAttributes(old, now), err
+	case old.row == nil || now.row == nil || old.row.Ino != now.row.Ino:
+		return true, nil
 	}
-	old, err := earlier.Node(was)
-	if err != nil || old == nil {
-		return err == nil, err
-	}
-	now, err := later.Node(is)
-	if err != nil || now == nil {
-		return err == nil, err
-	}
-	return old.Attr.Mode&unix.S_IFMT == unix.S_IFDIR || old.Attr.Ctime != now.Attr.Ctime, nil
+	return old.isDir() || old.attr.Ctime != now.attr.Ctime, nil
 }
 
 // knew tells whether the guest had a path of the workspace at a checkpoint.
