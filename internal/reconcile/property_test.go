@@ -156,11 +156,11 @@ func (s *story) change(t *rapid.T, side editor, who string, all map[string]strin
 
 var wordPattern = regexp.MustCompile(`(host|guest)-[0-9]+;`)
 
-// words are what was written that is somewhere in a tree, and where.
+// words are what was written that is somewhere in a tree, and where; of several paths, the last one.
 func words(all map[string]string) map[string]string {
 	found := map[string]string{}
-	for at, c := range all {
-		for _, w := range wordPattern.FindAllString(c, -1) {
+	for _, at := range slices.Sorted(maps.Keys(all)) {
+		for _, w := range wordPattern.FindAllString(all[at], -1) {
 			found[w] = at
 		}
 	}
