@@ -46,14 +46,20 @@ func (s *Store) noteOther(left *database.Left, written bool) error {
 
 func (s *Store) noteWritten(left *database.Left) error {
 	upTo, err := left.History(s.tx.meta)
-	if err != nil || upTo == 0 {
+	if err != nil {
 		return err
 	}
-	s.other = &Other{UpTo: upTo}
 	w := s.writer
 	if err := w.connect(); err != nil {
 		return err
 	}
+	if err := w.transact(w.dropUnowned); err != nil {
+		return w.Cause(err)
+	}
+	if upTo == 0 {
+		return nil
+	}
+	s.other = &Other{UpTo: upTo}
 	c := Checkpoint{Kind: AfterOther}
 	err = w.transact(func() error { return w.insertCheckpoint(&c) })
 	if errors.Is(err, ErrCorrupt) {
@@ -63,6 +69,19 @@ func (s *Store) noteWritten(left *database.Left) error {
 		w.newest, s.other.Made = c, c.ID
 	}
 	return w.Cause(err)
+}
+
+// dropUnowned deletes what art's own tables have of inodes that another program has removed: that knows the format's tables alone. No older
+// checkpoint has those inodes any more either.
+func (w *writer) dropUnowned() error {
+	for _, k := range []*database.Kept{database.KeptXattr, database.KeptBirth, database.KeptOrigin, database.KeptWhiteout} {
+		ino := k.Key[0]
+		err := w.Exec("DELETE FROM main." + k.Table + " WHERE " + ino + " NOT IN (SELECT ino FROM fs_inode) AND " + ino + " NOT IN (SELECT ino FROM art_orphan)")
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // leavingAs is how a database is left that a connection reads; nil: that cannot be told.

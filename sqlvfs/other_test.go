@@ -30,7 +30,7 @@ func TestOtherProgramsAreFound(t *testing.T) {
 		"a mode":  {func(path string) { alter(t, path, "UPDATE fs_inode SET mode=33261 WHERE ino=2") }, true},
 		"a name":  {func(path string) { alter(t, path, "UPDATE fs_dentry SET name='g'") }, true},
 		"a file that is gone": {func(path string) {
-			alter(t, path, "DELETE FROM fs_dentry; DELETE FROM fs_inode WHERE ino=2; DELETE FROM fs_data")
+			alter(t, path, "DELETE FROM fs_dentry; DELETE FROM fs_inode WHERE ino=2; DELETE FROM fs_data; DELETE FROM fs_origin")
 		}, true},
 		"a new file": {func(path string) {
 			alter(t, path, "INSERT INTO fs_inode (ino, mode, nlink, size, atime, mtime, ctime) VALUES (9, 33188, 1, 0, 1, 1, 1); INSERT INTO fs_dentry (name, parent_ino, ino) VALUES ('n', 1, 9)")
@@ -64,6 +64,11 @@ func TestOtherProgramsAreFound(t *testing.T) {
 		s := openTest(t, path)
 		in := create(t, s, "f", syscall.S_IFREG|0o644)
 		must(t, s.WriteAt(in, []byte("one"), 0, nil, Now()))
+		step(s, func(tx *Tx) {
+			tx.SetBirth(in, Timespec{Sec: 1}, true)
+			must(t, tx.SetXattr(in, "user.k", nil))
+			tx.SetOrigin(in, &Origin{Base: "ws", Path: "f", Number: 7})
+		})
 		put(s, in)
 		_, err := s.Checkpoint(ByUser, "mine")
 		must(t, err)
@@ -91,6 +96,9 @@ func TestOtherProgramsAreFound(t *testing.T) {
 			t.Errorf("%s: it is found again: %v", what, again)
 		}
 		must(t, s.Close())
+		if damage, err := fsck.Check(path); err != nil || len(damage) > 0 {
+			t.Errorf("%s: check: %v %v", what, damage, err)
+		}
 	}
 }
 
