@@ -2,11 +2,11 @@ package sqlvfs
 
 import "github.com/ncruces/go-sqlite3"
 
-// Of a file with several names on the host, entries lead to its row by some, and the host shows it by the others (see hostlinks.go). A difference
-// knows of the first alone: where the second are, only the host can tell.
+// Of a file with several names on the host, entries lead to its row by some, and the host shows it by the others (see hostlinks.go). A
+// difference knows of the first alone: where the second are, only the host can tell.
 
-// LinkedFiles returns the files of the host for which rows stand that may differ, and that show by more names than entries lead to these rows.
-// The difference is one of the moment's.
+// LinkedFiles returns the files of the host for which rows stand that may differ, and that show by more names than entries lead to these
+// rows. The difference is one of the moment's.
 func (m *Moment) LinkedFiles(d *Difference) (list []HostFile, err error) {
 	var may, are []Ino
 	for ino := range d.Inodes {

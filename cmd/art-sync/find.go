@@ -104,8 +104,8 @@ func (p *place) unknown(databases string, w *workspace.Workspace, agent *config.
 	case agent != nil && (!agent.Enabled || agent.Settings.Mode.Value == "direct"):
 		return cli.WithHint(fmt.Errorf("find the database of the agent %s: it has none, and works in %s itself, as %s says", p.agent, w.Dir, agent.File),
 			"there is nothing to bring there, or to give up; --db DB names a database")
-	case os.Getenv("ART_SANDBOX") == "1":
-		return cli.WithHint(fmt.Errorf("find the database of %s: %w", w.Dir, errInSession), "run this on the host, where `art run` was run; in here, programs only ask for checkpoints: `art checkpoint -m LABEL`")
+	case inSession():
+		return fmt.Errorf("find the database of %s: %w", w.Dir, errInSession)
 	case p.makes && (!p.session || p.named || !workspace.HoldsHome(w.Dir)):
 		p.fresh = true
 		return workspace.Make(databases)
@@ -135,9 +135,13 @@ func (p *place) begin(ctx context.Context) error {
 	return nil
 }
 
+// inSession tells whether what runs this is a guest.
+func inSession() bool { return os.Getenv("ART_SANDBOX") == "1" }
+
 var (
 	// errInSession says that there is no database to work on because what runs this is a guest.
-	errInSession = errors.New("this is a session of art: what is pending is seen from the host")
+	errInSession = cli.WithHint(errors.New("this is a session of art: what is pending is seen from the host"),
+		"run this on the host, where `art run` was run; in here, programs only ask for checkpoints: `art checkpoint -m LABEL`")
 	// errNoCheckpoints says why a guest has nobody to ask for a checkpoint. What its session is, the guest is not told.
 	errNoCheckpoints = cli.WithHint(errors.New("make a checkpoint of this session: programs cannot ask for one here"),
 		"that is turned off with \"checkpoints\": {\"guest\": false} in a sandbox.json, or the session is in direct mode, which has no checkpoints")

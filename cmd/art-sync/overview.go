@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"strconv"
@@ -140,6 +141,9 @@ func list(_ context.Context, c *flags.Command, args []string) error {
 	databases, err := databaseDir()
 	if err != nil {
 		return err
+	}
+	if own, _ := os.ReadDir(databases); len(own) == 0 && inSession() {
+		return fmt.Errorf("list the databases: %w", errInSession)
 	}
 	return overview.List(databases, o)
 }

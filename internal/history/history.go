@@ -101,12 +101,12 @@ func find(db string, id int64) (c sqlvfs.Checkpoint, err error) {
 
 // Undo brings the tree back to before the last change, of a session that runs or between sessions, as do Redo and Rewind.
 func Undo(ctx context.Context, o Options) error {
-	return o.back(ctx, "undo", sqlvfs.Undo, (*live.Client).Undo)
+	return o.back(ctx, "undo", sqlvfs.Undo, (*live.Client).Undo, "")
 }
 
 // Redo brings back what Undo or Rewind has replaced.
 func Redo(ctx context.Context, o Options) error {
-	return o.back(ctx, "redo", sqlvfs.Redo, (*live.Client).Redo)
+	return o.back(ctx, "redo", sqlvfs.Redo, (*live.Client).Redo, "")
 }
 
 // Rewind brings the tree back to a checkpoint, by its number or label; or only what is at some paths, if any are given.
@@ -119,10 +119,11 @@ func Rewind(ctx context.Context, name string, paths []string, o Options) error {
 		}
 		to = sqlvfs.Part(name, paths)
 	}
-	return o.back(ctx, "rewind", to, func(c *live.Client) (int64, error) { return c.Rewind(name, paths) }, paths...)
+	return o.back(ctx, "rewind", to, func(c *live.Client) (int64, error) { return c.Rewind(name, paths) }, name, paths...)
 }
 
-func (o *Options) back(ctx context.Context, word string, to sqlvfs.Destination, beside func(*live.Client) (int64, error), paths ...string) error {
+// back goes back to a checkpoint, by its name if that was given.
+func (o *Options) back(ctx context.Context, word string, to sqlvfs.Destination, beside func(*live.Client) (int64, error), name string, paths ...string) error {
 	c, err := o.atWriter(ctx, beside, func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return s.GoBack(to, nil) })
 	if err != nil {
 		return fmt.Errorf("%s in %s: %w", word, o.DB, Hinted(o.DB, err))
@@ -130,6 +131,12 @@ func (o *Options) back(ctx context.Context, word string, to sqlvfs.Destination, 
 	at := c.ID
 	if c.Kind == sqlvfs.AfterBack || c.Kind == sqlvfs.AfterPart {
 		at = c.Restored
+	}
+	if name != "" { // which may have the tree of an earlier one
+		if m, err := sqlvfs.OpenMoment(o.DB, name); err == nil {
+			at = m.Checkpoint().ID
+			m.Close()
+		}
 	}
 	text := fmt.Sprintf("back at checkpoint %d", at)
 	if len(paths) > 0 {

@@ -27,6 +27,8 @@ func Hinted(err error) error {
 		hint = "`art rewind` takes several paths, and without any goes back for all"
 	case errors.Is(err, sqlvfs.ErrForkParent):
 		hint = "a fork reads from the database that it was made of, which has to be where it was: put it back there"
+	case errors.Is(err, sqlvfs.ErrLabel):
+		hint = "a number is a checkpoint's own name, @ stands before one, and .. between two, as in `art diff A..B`: take another label"
 	case errors.Is(err, sqlvfs.ErrLabelTaken):
 		hint = "take another label"
 	}
