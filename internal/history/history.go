@@ -71,7 +71,7 @@ func (o *Options) atWriter(ctx context.Context, beside func(*live.Client) (int64
 	} else if !errors.Is(err, live.ErrNone) {
 		return sqlvfs.Checkpoint{}, err
 	}
-	s, err := sqlvfs.Open(o.DB, sqlvfs.Options{})
+	s, err := sqlvfs.Open(o.DB, sqlvfs.Options{Waiting: o.waiting()})
 	if err != nil {
 		return sqlvfs.Checkpoint{}, err
 	}
@@ -83,6 +83,14 @@ func (o *Options) atWriter(ctx context.Context, beside func(*live.Client) (int64
 		err = cerr
 	}
 	return c, err
+}
+
+// waiting says that another process is waited for, such as a pull that keeps what the checkpoints here show.
+func (o *Options) waiting() func(pid int) {
+	if o.Quiet {
+		return nil
+	}
+	return cli.Waiting(os.Stderr, o.Prog, o.DB)
 }
 
 // find returns a checkpoint by its number.
@@ -152,7 +160,7 @@ func (o *Options) back(ctx context.Context, word string, to sqlvfs.Destination, 
 // Thin drops checkpoints of which there are too many, and gives the space back to the disk. What forks are of stays; with gone, forks that
 // are not where they were made are forgotten.
 func Thin(k sqlvfs.Keep, gone bool, o Options) error {
-	s, err := sqlvfs.Open(o.DB, sqlvfs.Options{})
+	s, err := sqlvfs.Open(o.DB, sqlvfs.Options{Waiting: o.waiting()})
 	if err != nil {
 		return fmt.Errorf("gc in %s: %w", o.DB, Hinted(o.DB, err))
 	}

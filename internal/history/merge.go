@@ -154,7 +154,7 @@ func (m *merger) open() error {
 	case m.beside:
 		now, err = m.makeScratch()
 	default:
-		m.store, err = sqlvfs.Open(o.DB, sqlvfs.Options{Checkpoint: sqlvfs.BeforeMerge})
+		m.store, err = sqlvfs.Open(o.DB, sqlvfs.Options{Checkpoint: sqlvfs.BeforeMerge, Waiting: o.waiting()})
 	}
 	if err != nil {
 		return err
