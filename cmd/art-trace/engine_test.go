@@ -81,13 +81,17 @@ var roles = map[string]func(){
 		}
 		unix.Exit(0)
 	},
-	// Art-trace where the kernel has no listeners, as before Linux 5.19 none of the kind that is needed.
+	// Art-trace where the kernel refuses a flag of listeners.
 	"no-listener": func() {
 		os.Unsetenv(roleVariable)
 		const load, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_RET | unix.BPF_K
-		err := seccomp.InstallForAll([]unix.SockFilter{ // of struct seccomp_data the number, and the lower half of the second argument
+		flag, err := strconv.Atoi(os.Getenv("ART_TEST_FLAG"))
+		if err != nil {
+			panic(err)
+		}
+		err = seccomp.InstallForAll([]unix.SockFilter{ // of struct seccomp_data the number, and the lower half of the second argument
 			{Code: load, K: 0}, {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_SECCOMP, Jf: 3},
-			{Code: load, K: 24}, {Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, Jf: 1},
+			{Code: load, K: 24}, {Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: uint32(flag), Jf: 1},
 			{Code: ret, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EINVAL)}, {Code: ret, K: unix.SECCOMP_RET_ALLOW},
 		})
 		if err == nil {
@@ -485,8 +489,15 @@ func TestMemoryForbidden(t *testing.T) {
 	}
 }
 
-// Where the kernel cannot ask a listener, entries are told by ptrace, and who asks for the other engine gets an error.
+// Where the kernel cannot ask a listener, or signals would interrupt what it is asked about, entries are told by ptrace, and who asks for
+// the other engine gets an error.
 func TestNoListener(t *testing.T) {
+	for name, flag := range map[string]int{"before 5.0": unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, "before 5.19": unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV} {
+		t.Run(name, func(t *testing.T) { testNoListener(t, flag) })
+	}
+}
+
+func testNoListener(t *testing.T, flag int) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -496,7 +507,8 @@ func TestNoListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(flags string) (string, error) {
-		cmd := &exec.Cmd{Path: self, Args: []string{self}, Dir: dir, Env: append(os.Environ(), roleVariable+"=no-listener", "ART_TEST_FLAGS=--log log --entries "+flags)}
+		cmd := &exec.Cmd{Path: self, Args: []string{self}, Dir: dir, Env: append(os.Environ(), roleVariable+"=no-listener",
+			"ART_TEST_FLAG="+strconv.Itoa(flag), "ART_TEST_FLAGS=--log log --entries "+flags)}
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
