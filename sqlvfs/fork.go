@@ -457,6 +457,18 @@ func (s *Store) Parents() (paths []string) {
 	return paths
 }
 
+// Eldest returns the path of the database that one, and its parent, and so on, say that they are forks of: of one that is no fork, its own.
+func Eldest(path string) (string, error) {
+	for range database.MaxParents + 1 {
+		parent, _, err := ForkOf(path)
+		if err != nil || parent == "" {
+			return path, err
+		}
+		path = parent
+	}
+	return "", ErrParent
+}
+
 // ForkOf returns what a database says it is a fork of: the path and the secret; "": of none. It is anybody's word.
 func ForkOf(path string) (parent string, secret []byte, err error) {
 	defer database.CatchOutOfMemory(&err)

@@ -19,6 +19,30 @@ import (
 // A database, the one that it is a fork of, and the other forks of that show one workspace. What a pull from one of them changes there, the
 // checkpoints of the others show as well.
 
+// holdFamily waits until no other pull from a relative of the database goes on, and has others wait until the file is closed. Where nobody can
+// be waited for, as a relative is not there or cannot be written, it returns nil: what needs that says why.
+func (o *Options) holdFamily() (*os.File, error) {
+	eldest, err := sqlvfs.Eldest(o.DB)
+	if err != nil {
+		return nil, nil
+	}
+	if real, err := filepath.EvalSymlinks(eldest); err == nil {
+		eldest = real
+	}
+	f, err := lock.TakeFamily(o.ctx, eldest, func() {
+		if !o.Quiet {
+			cli.Fprint(o.Stderr, o.prog(), fmt.Errorf("waiting for another pull from %s, or from a relative of it", o.DB))
+		}
+	})
+	if o.ctx.Err() != nil {
+		return nil, errInterrupted
+	}
+	if err != nil {
+		return nil, nil
+	}
+	return f, nil
+}
+
 // findRelatives returns the databases that this one is a fork of, and all forks of these and of its own, that are where they were made.
 func (p *puller) findRelatives() (paths []string, err error) {
 	seen := map[string]bool{}

@@ -81,6 +81,63 @@ func TestPullHoldsRelatives(t *testing.T) {
 	}
 }
 
+// Two pulls from one family at once, each of which would hold what the other needs, go one after the other.
+func TestPullsFromOneFamilyWait(t *testing.T) {
+	parent, fork, other := family(t)
+	other.guest(func(g *guest) {
+		g.write("b", "mine")
+		g.write("c", "new")
+	})
+	other.belongs(other.ws)
+	type end struct {
+		told string
+		err  error
+	}
+	ended, waits := make(chan end, 1), make(chan bool)
+	told := fork.pullInto(func() {
+		go func() {
+			_, told, err := other.run(Pull, other.ws, func(o *Options) {
+				o.Stderr = &listener{o.Stderr, "waiting for another pull from " + other.db, func() { close(waits) }}
+			})
+			ended <- end{told, err}
+		}()
+		select {
+		case <-waits:
+		case e := <-ended:
+			t.Errorf("the other did not wait: %s %v", e.told, e.err)
+			ended <- e
+		}
+	})
+	if told != "" {
+		t.Errorf("the pull says %s", told)
+	}
+	if e := <-ended; !errors.Is(e.err, ErrConflicts) || !strings.Contains(e.told, "b: ") || strings.Contains(e.told, "in use") {
+		t.Errorf("the other says %s %v", e.told, e.err)
+	}
+	for path, want := range map[string]string{"a": "new", "b": "new", "c": "new"} {
+		if got, err := os.ReadFile(parent.path(path)); err != nil || string(got) != want {
+			t.Errorf("%s holds %q %v", path, got, err)
+		}
+	}
+	for _, b := range []bench{parent, fork, other} {
+		b.checkAll()
+	}
+}
+
+// Who is waiting so can be interrupted.
+func TestPullThatWaitsEnds(t *testing.T) {
+	_, fork, other := family(t)
+	other.belongs(other.ws)
+	fork.pullInto(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, told, err := other.run(func(_ context.Context, o Options) error { return Pull(ctx, o) }, other.ws)
+		if !errors.Is(err, errInterrupted) || told != "" {
+			t.Errorf("the other says %s %v", told, err)
+		}
+	})
+}
+
 // sessionOf has a session answer for a database.
 func sessionOf(b bench, w *livewriter.Writer) func(*Options) {
 	return func(o *Options) {

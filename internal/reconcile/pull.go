@@ -26,6 +26,13 @@ func Pull(ctx context.Context, opt Options) error {
 	if err != nil {
 		return err
 	}
+	if !opt.DryRun {
+		family, err := opt.holdFamily()
+		if err != nil {
+			return err
+		}
+		defer family.Close() // of nil, that does nothing
+	}
 	to, err := staging.MakeDestination(abs, opt.Umask, opt.DryRun)
 	if err != nil {
 		return err

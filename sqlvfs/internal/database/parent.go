@@ -25,8 +25,8 @@ var errUnknown = errors.New("it does not know of this fork, or has no such check
 const (
 	// SecretSize is the length of what a fork and its parent have in common, in bytes.
 	SecretSize = 16
-	// maxParents is how many databases one may lie over. SQLite attaches ten at most (https://sqlite.org/limits.html).
-	maxParents = 8
+	// MaxParents is how many databases one may lie over. SQLite attaches ten at most (https://sqlite.org/limits.html).
+	MaxParents = 8
 	// maxNumber is the highest of a checkpoint and of an inode.
 	maxNumber = 1<<52 - 1
 )
@@ -92,8 +92,8 @@ func Descend(c *sqlite3.Conn) (s Stack, err error) {
 // reads them reads the same ones, and SQLite has their logs there.
 func Over(p *Parent) (s Stack, err error) {
 	for p != nil {
-		if len(s.Parents) == maxParents {
-			return s, fmt.Errorf("%w: it is a fork of a fork, and so on, more than %d times", ErrParent, maxParents)
+		if len(s.Parents) == MaxParents {
+			return s, fmt.Errorf("%w: it is a fork of a fork, and so on, more than %d times", ErrParent, MaxParents)
 		}
 		above, found := p.Path, *p
 		if real, err := filepath.EvalSymlinks(p.Path); err == nil {
