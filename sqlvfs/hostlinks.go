@@ -16,6 +16,83 @@ import (
 // it counts both. A part that has a name of the second kind come or go while the row stays as it is, or the other way round, would have it
 // count wrong: it would be gone with its content while it has names.
 
+// addLinked adds inodes by names of which only the host can tell that they lead there. One that is another than it was goes back by all the
+// names that it has, now or then.
+func (p *part) addLinked(list []LinkedName) error {
+	names := map[Ino]map[string]bool{}
+	for _, l := range list {
+		then, err := p.then.follow(l.Path)
+		if err != nil {
+			return err
+		}
+		now, err := p.now.follow(l.Path)
+		if err != nil {
+			return err
+		}
+		was, is := &then[len(then)-1], &now[len(now)-1]
+		row, err := p.now.row(Ino(l.Ino))
+		switch {
+		case err != nil:
+			return err
+		case row == nil || row.dir || row.origin == nil || is.place == nil || is.ino != 0 || row.origin.base != is.place.base:
+			return fmt.Errorf("%s: %w", l.Path, ErrNotThere)
+		case was.ino != 0 || !was.place.same(is.place):
+			return fmt.Errorf("%s: %w", l.Path, ErrParent)
+		}
+		if names[Ino(l.Ino)] == nil {
+			names[Ino(l.Ino)] = map[string]bool{}
+		}
+		names[Ino(l.Ino)][l.Path] = true
+	}
+	for _, ino := range slices.Sorted(maps.Keys(names)) {
+		if err := p.addByNames(ino, names[ino]); err != nil {
+			return fmt.Errorf("%s: %w", least(names[ino]), err)
+		}
+	}
+	return nil
+}
+
+// addByNames is addLinked for an inode.
+func (p *part) addByNames(ino Ino, names map[string]bool) error {
+	as := &seen{names: names}
+	if same, err := p.same(ino, as, as); err != nil || same {
+		return err
+	}
+	there := 0
+	for _, s := range []*side{p.then, p.now} {
+		links := int64(-1)
+		err := s.each("SELECT nlink FROM {fs_inode} WHERE ino=?", func(q *sqlite3.Stmt) { links = q.ColumnInt64(0) }, ino)
+		if err != nil {
+			return err
+		}
+		if links <= 0 {
+			continue
+		}
+		there++
+		entries, err := s.namesOf(ino)
+		if err != nil {
+			return err
+		}
+		i := s.seen[ino]
+		if i == nil {
+			i = &seen{links: links, names: map[string]bool{}, keys: map[NameIn]bool{}}
+			s.seen[ino] = i
+		}
+		for at := range names {
+			i.names[at] = true
+		}
+		if links != int64(len(entries)+len(names)) {
+			return ErrOtherNames
+		}
+		// Where the host's is to show again, it shows only if the inode goes.
+		if k := slices.IndexFunc(entries, func(key NameIn) bool { return !i.keys[key] }); k >= 0 && s == p.now && there == 1 {
+			return p.now.isAlso(i, &seen{others: entries[k:]}, "is %s now")
+		}
+	}
+	p.paths = append(p.paths, slices.Sorted(maps.Keys(names))...)
+	return nil
+}
+
 // findLinks are the files with a row, and the places on the host that are or were names of theirs: what was hidden has a baseline.
 const findLinks = `WITH place(base, dev, base_ino, path) AS (
 		SELECT t.name, b.dev, b.base_ino, b.path FROM art_baseline b JOIN art_tree t ON t.id=b.tree

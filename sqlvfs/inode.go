@@ -34,6 +34,8 @@ type (
 	Attr = inode.Attr
 	// Fingerprint tells one version of a host file from the next.
 	Fingerprint = inode.Fingerprint
+	// LinkedName is a name of the host's that leads to an inode.
+	LinkedName = inode.LinkedName
 )
 
 // Now is the present moment.

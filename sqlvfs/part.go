@@ -17,7 +17,9 @@ var (
 	ErrNotThere = errors.New("the guest had nothing of its own there, and has nothing there now")
 	ErrParent   = errors.New("it is not the directory that it was: go back for that as well")
 	ErrMoved    = errors.New("go back for both")
-	ErrDeep     = errors.New("what is below it is too deep to go back by itself")
+	// ErrOtherNames is of a file of the host.
+	ErrOtherNames = errors.New("it has other names on the host: go back for all of them")
+	ErrDeep       = errors.New("what is below it is too deep to go back by itself")
 )
 
 // part is the part of the tree that goes back when paths are given: what they lead to now, and what they led to at the checkpoint. Each is
@@ -49,7 +51,7 @@ func (l *link) same() bool {
 }
 
 // partOf finds out what of the tree goes back, and that it can.
-func (w *writer) partOf(to *Checkpoint, paths []string) (p *part, err error) {
+func (w *writer) partOf(to *Checkpoint, paths []string, linked []LinkedName) (p *part, err error) {
 	p = &part{w: w, to: to, then: newSide(w, to), now: newSide(w, nil), rows: map[Ino]bool{}, fewer: map[Ino]int64{}}
 	defer p.then.close()
 	defer p.now.close()
@@ -62,6 +64,9 @@ func (w *writer) partOf(to *Checkpoint, paths []string) (p *part, err error) {
 		if err = p.add(at); err != nil {
 			break
 		}
+	}
+	if err == nil {
+		err = p.addLinked(linked)
 	}
 	if err == nil {
 		err = p.sort()

@@ -19,9 +19,10 @@ var (
 
 // back is where the tree is to go back to.
 type back struct {
-	to    Checkpoint
-	redo  *int64   // where the next Redo leads to; nil: to what the tree is now
-	paths []string // what goes back, below the root; nil: all
+	to     Checkpoint
+	redo   *int64   // where the next Redo leads to; nil: to what the tree is now
+	paths  []string // what goes back, below the root; nil and none linked: all
+	linked []LinkedName
 }
 
 // Destination chooses where to go back to, of all checkpoints, the newest first. now is the one that the tree is at; its ID is 0 if the
@@ -97,11 +98,12 @@ func To(name string) Destination {
 }
 
 // Part leads to a checkpoint as To does, but has only what is at some paths below the root, or was then, go back to it. Errors are
-// [ErrNoCheckpoint], [ErrNotThere], [ErrParent], [ErrMoved] and [ErrDeep]. Undo and Redo lead back to what was before.
-func Part(name string, paths []string) Destination {
+// [ErrNoCheckpoint], [ErrNotThere], [ErrParent], [ErrMoved], [ErrOtherNames] and [ErrDeep]. Undo and Redo lead back to what was before. What the host alone
+// can tell of the paths is in linked.
+func Part(name string, paths []string, linked ...LinkedName) Destination {
 	return func(c *conn, _ *Checkpoint, _ []Checkpoint) (back, error) {
 		to, err := findCheckpoint(c, name)
-		return back{to: to, paths: paths}, err
+		return back{to: to, paths: paths, linked: linked}, err
 	}
 }
 
@@ -265,8 +267,8 @@ func (w *writer) goBack(destination Destination, followed bool) (done Checkpoint
 	}
 	to := nearest(named, all)
 	var p *part
-	if chosen.paths != nil {
-		if p, err = w.partOf(&to, chosen.paths); err != nil {
+	if chosen.paths != nil || len(chosen.linked) > 0 {
+		if p, err = w.partOf(&to, chosen.paths, chosen.linked); err != nil {
 			return done, nil, err
 		}
 		if differs, err := p.changes(); err != nil || !differs {

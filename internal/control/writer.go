@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/libexec"
+	"github.com/riverlytech/art/sqlvfs/inode"
 )
 
 // What art-sync asks of the art-fuse that writes a database, and its answers. They go over a socket pair of which art hands
@@ -43,7 +44,7 @@ import (
 // long.
 
 // WriterVersion is that of the requests.
-const WriterVersion = 12
+const WriterVersion = 13
 
 // Verb is what is asked for, or answered.
 type Verb uint8
@@ -79,7 +80,10 @@ type Request struct {
 }
 
 // Paths come in a file with Rewind: what goes back, below the root. All does without one.
-type Paths struct{ List []string }
+type Paths struct {
+	List   []string
+	Linked []inode.LinkedName
+}
 
 // maxText bounds the text of an answer, in bytes.
 const maxText = 16 << 10

@@ -120,14 +120,16 @@ func Redo(ctx context.Context, o Options) error {
 // Rewind brings the tree back to a checkpoint, by its number or label; or only what is at some paths, if any are given.
 func Rewind(ctx context.Context, name string, paths []string, o Options) error {
 	to := sqlvfs.To(name)
+	var below []string
+	var linked []sqlvfs.LinkedName
 	if len(paths) > 0 {
 		var err error
-		if paths, err = inTree(ctx, name, paths, &o); err != nil {
+		if below, linked, err = inTree(ctx, name, paths, &o); err != nil {
 			return err
 		}
-		to = sqlvfs.Part(name, paths)
+		to = sqlvfs.Part(name, below, linked...)
 	}
-	return o.back(ctx, "rewind", to, func(c *live.Client) (int64, error) { return c.Rewind(name, paths) }, name, paths...)
+	return o.back(ctx, "rewind", to, func(c *live.Client) (int64, error) { return c.Rewind(name, below, linked) }, name, slices.Concat(below, pathsOf(linked))...)
 }
 
 // back goes back to a checkpoint, by its name if that was given.

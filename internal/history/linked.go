@@ -2,6 +2,7 @@ package history
 
 import (
 	"path"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -21,20 +22,10 @@ func (d *comparer) linkedRow(m *sqlvfs.Moment, at string, st *unix.Stat_t) (*obj
 	if st.Nlink < 2 || st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return nil, nil
 	}
-	rows, ok := d.linked.rows[m]
-	if !ok {
-		var err error
-		if rows, err = m.HostRows(); err != nil {
-			return nil, err
-		}
-		if d.linked.rows == nil {
-			d.linked.rows = map[*sqlvfs.Moment]map[sqlvfs.HostFile]sqlvfs.HostRow{}
-		}
-		d.linked.rows[m] = rows
-	}
+	rows, err := d.hostRows(m)
 	r, ok := rows[d.hostFile(st)]
-	if !ok {
-		return nil, nil
+	if !ok || err != nil {
+		return nil, err
 	}
 	o, err := d.object(m, r.Ino)
 	if o != nil {
@@ -43,6 +34,22 @@ func (d *comparer) linkedRow(m *sqlvfs.Moment, at string, st *unix.Stat_t) (*obj
 		}
 	}
 	return o, err
+}
+
+// hostRows are [sqlvfs.Moment.HostRows], looked for once.
+func (d *comparer) hostRows(m *sqlvfs.Moment) (map[sqlvfs.HostFile]sqlvfs.HostRow, error) {
+	if rows, ok := d.linked.rows[m]; ok {
+		return rows, nil
+	}
+	rows, err := m.HostRows()
+	if err != nil {
+		return nil, err
+	}
+	if d.linked.rows == nil {
+		d.linked.rows = map[*sqlvfs.Moment]map[sqlvfs.HostFile]sqlvfs.HostRow{}
+	}
+	d.linked.rows[m] = rows
+	return rows, nil
 }
 
 func (d *comparer) hostFile(st *unix.Stat_t) sqlvfs.HostFile {
@@ -133,4 +140,40 @@ func (d *comparer) findLinked() error {
 // leads tells whether what a name in a directory leads to may differ.
 func (d *comparer) leads(o *object, name string) bool {
 	return o.isDir() && (o.row != nil && d.may.Names[o.row.Ino][name] || d.linked.lead[o.host][name])
+}
+
+// linkedNames are a path below the home, and those in a directory there, at which the later moment shows a row by a name of the host's, and
+// the earlier one that row or the host's file. What the path leads to itself is was, and is.
+func (d *comparer) linkedNames(at string, was, is *object) (list []sqlvfs.LinkedName, err error) {
+	add := func(at string, was, is *object) {
+		if was != nil && is != nil && is.linked && (was.linked || was.row == nil) {
+			list = append(list, sqlvfs.LinkedName{Path: at, Ino: int64(is.row.Ino)})
+		}
+	}
+	if add(at, was, is); !was.isDir() || !is.isDir() || is.host == "" || d.host == nil {
+		return list, nil
+	}
+	rows, err := d.hostRows(d.to)
+	for f, r := range rows {
+		if err == nil && f.Base == d.name && r.Links > r.Names {
+			err = d.findLinked()
+		} else {
+			continue
+		}
+		for _, name := range d.linked.names[f] {
+			rest, below := strings.CutPrefix(name, is.host+"/")
+			if is.host == "." {
+				rest, below = name, true
+			}
+			if !below || err != nil {
+				continue
+			}
+			var old, now *object
+			if old, err = d.follow(d.from, path.Join(at, rest)); err == nil {
+				now, err = d.follow(d.to, path.Join(at, rest))
+			}
+			add(path.Join(at, rest), old, now)
+		}
+	}
+	return list, err
 }

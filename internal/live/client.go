@@ -97,12 +97,12 @@ func (c *Client) Redo() (int64, error) {
 }
 
 // Rewind is as Undo. Only what is at some paths goes back, if any are given.
-func (c *Client) Rewind(name string, paths []string) (int64, error) {
+func (c *Client) Rewind(name string, paths []string, linked []sqlvfs.LinkedName) (int64, error) {
 	r := control.Request{Verb: control.Rewind, What: name}
-	if len(paths) == 0 {
+	if len(paths)+len(linked) == 0 {
 		return c.checkpoint(r, -1)
 	}
-	f, err := control.ChangesFile(&control.Paths{List: paths})
+	f, err := control.ChangesFile(&control.Paths{List: paths, Linked: linked})
 	if err != nil {
 		return 0, err
 	}

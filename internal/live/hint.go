@@ -23,7 +23,7 @@ func Hinted(err error) error {
 		hint = "`art rewind CHECKPOINT PATH...` goes back for other paths, and art-fuse ls, cat and mount show them with --at"
 	case errors.Is(err, sqlvfs.ErrAgreed):
 		hint = "art-fuse ls, cat and mount show the tree of a checkpoint with --at"
-	case errors.Is(err, sqlvfs.ErrMoved), errors.Is(err, sqlvfs.ErrParent), errors.Is(err, sqlvfs.ErrDeep):
+	case errors.Is(err, sqlvfs.ErrMoved), errors.Is(err, sqlvfs.ErrParent), errors.Is(err, sqlvfs.ErrDeep), errors.Is(err, sqlvfs.ErrOtherNames):
 		hint = "`art rewind` takes several paths, and without any goes back for all"
 	case errors.Is(err, sqlvfs.ErrForkParent):
 		hint = "a fork reads from the database that it was made of, which has to be where it was: put it back there"

@@ -99,3 +99,10 @@ func (f *Fingerprint) Number(root uint64) uint64 {
 	x ^= x >> 32
 	return MaxIno | folded | x&(folded-1)
 }
+
+// LinkedName is a path below the root at which the host shows a name of a file, without an entry, and the number of the inode that stands
+// for the file.
+type LinkedName struct {
+	Path string
+	Ino  int64
+}

@@ -191,7 +191,7 @@ func (c *served) rewind(name string, fd int) (sqlvfs.Checkpoint, error) {
 	if err := control.ReadChanges(fd, &paths); err != nil {
 		return sqlvfs.Checkpoint{}, err
 	}
-	return c.goBack(sqlvfs.Part(name, paths.List))
+	return c.goBack(sqlvfs.Part(name, paths.List, paths.Linked...))
 }
 
 // forks does something about the forks that a descriptor is of.

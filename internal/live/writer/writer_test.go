@@ -485,7 +485,7 @@ func TestRewindManyPaths(t *testing.T) {
 	for i := range paths {
 		paths[i] = "ws/file"
 	}
-	_, err = c.Rewind(fmt.Sprint(id), paths)
+	_, err = c.Rewind(fmt.Sprint(id), paths, nil)
 	must(t, err)
 	if mode := s.attr().Mode; mode&0o777 != 0o644 {
 		t.Errorf("mode %o", mode)
