@@ -36,7 +36,7 @@ var Trace = &Command{
 		{Name: "summary", Short: "c", Also: "summary-only", Says: "write only a table at the end: how often each call was made, how often it failed, how long it took"},
 		{Name: "with-summary", Short: "C", Says: "write the trace, and that table at its end"},
 		{Name: "report", Says: "write only a digest at the end: programs executed, files read, written and deleted, connections, servers, calls refused",
-			More: `A file that is opened to be read and written, and neither made nor emptied by that, stands apart: whether it was written to is not known.`},
+			More: `It tells of what has succeeded, and of what was refused, for which threads stop at each call of it. With --entries it tells of what was asked for, whether or not it was there, at about half of the cost. A file that is opened to be read and written, and neither made nor emptied by that, stands apart: whether it was written to is not known.`},
 		{Name: "json", Says: "write json: the trace, or the whole digest of --report or table of --summary as one object"},
 		{Name: "entries", Says: "tell only which calls are made, not what they return, nor of signals and ends: by user notification, a tenth of the cost",
 			More: `A line has "?" for a result, and an object of json the event "entry". A digest is of what was asked for, whatever came of it.`},
@@ -86,8 +86,10 @@ NOTES
   is not seen.
   An attached process stops at every call, whatever --syscalls selects.
   With --entries the kernel asks about calls (seccomp_unotify(2)), at a tenth of the
-  cost of a stop; without it, before Linux 5.19, where somebody listens to art-trace's
-  own calls already, and with a --deny for a path or an address, threads stop (ptrace(2)).
+  cost of a stop. Threads stop (ptrace(2)) without it, as results are known at stops
+  alone, those of --report too; for --attach, as a filter cannot be loaded into a process
+  from outside; for art --trace; for a --deny with a path or an address; before Linux
+  5.19, and where somebody listens to art-trace's own calls already.
   --deny refuses 32-bit calls and io_uring with ENOSYS as well, which would be ways
   around it. A rule for calls alone, or of socket for a family, cannot be got around by
   changing memory; one for a path can, and goes by paths as they are written, without

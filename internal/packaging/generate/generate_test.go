@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/preset"
 )
 
@@ -44,6 +45,18 @@ func TestPresetsSayWhatTheManualNeeds(t *testing.T) {
 	for _, p := range presets {
 		if p.Login == "" || p.Hooks == "" || p.Limits == "" || p.Sandbox == "" {
 			t.Errorf("the preset %s leaves out what the manual has to say", p.Name)
+		}
+	}
+}
+
+// TestFlagsAreDescribed wants each flag of a program that has a page of its own in its list.
+func TestFlagsAreDescribed(t *testing.T) {
+	for _, c := range []*flags.Command{flags.Art, flags.Fuse, flags.Sync, flags.Trace} {
+		list := manList(c)
+		for _, f := range c.Flags {
+			if !strings.Contains(list, "Fl -"+f.Name) && !strings.Contains(list, "Fl "+f.Name) {
+				t.Errorf("%s --%s is not in the manual page", c.Name, f.Name)
+			}
 		}
 	}
 }

@@ -14,7 +14,7 @@ func ownFlags(c *flags.Command) []flags.Flag {
 	switch {
 	case c.Flags == nil:
 		return flagsOf(c.Commands())
-	case c != flags.Art && len(c.Flags) >= len(flags.Run.Flags):
+	case c != flags.Art && len(c.Flags) >= len(flags.Run.Flags) && c.Flags[0].Name == flags.Run.Flags[0].Name:
 		return c.Flags[len(flags.Run.Flags):]
 	}
 	return c.Flags
