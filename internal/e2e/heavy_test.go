@@ -71,7 +71,7 @@ func setupHeavy(env *testscript.Env) error {
 
 var heavyCommands = func() map[string]func(*testscript.TestScript, bool, []string) {
 	all := maps.Clone(commands)
-	all["sources"] = cmdSources
+	all["sources"], all["named"] = cmdSources, cmdNamed
 	return all
 }()
 
