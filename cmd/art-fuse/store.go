@@ -55,7 +55,7 @@ func openHint(path string, err error) string {
 	case errors.Is(err, sqlvfs.ErrNoCheckpoint):
 		return "art log -d " + path + " shows those there are"
 	case errors.Is(err, sqlvfs.ErrForkParent):
-		return "a fork reads from the database that it was made of, which has to be where it was: put it back there"
+		return "" // it says that itself
 	case errors.Is(err, sqlvfs.ErrNotDatabase), errors.Is(err, sqlvfs.ErrForeign):
 		return "the file was left as it is; give another --db, a new file is made if there is none"
 	case errors.Is(err, sqlvfs.ErrNewer):

@@ -82,14 +82,40 @@ func WithHint(err error, hint string) error {
 func Fail(prog string, err error) { Fprint(os.Stderr, prog, err) }
 
 // Fprint is Fail to any writer. Control characters in the text are quoted, since
-// file names of others appear in it and a terminal acts on some of them.
+// file names of others appear in it and a terminal acts on some of them. Each
+// of several that were joined has lines of its own.
 func Fprint(w io.Writer, prog string, err error) {
-	text := fmt.Sprintf("%s: %s\n", prog, Printable(err.Error()))
-	var h Hinted
-	if errors.As(err, &h) {
-		text += fmt.Sprintf("%s: hint: %s\n", prog, Printable(h.Hint()))
+	text, last := "", ""
+	for _, one := range joined(err) {
+		hint := ""
+		if h, ok := errors.AsType[Hinted](one); ok {
+			hint = fmt.Sprintf("%s: hint: %s\n", prog, Printable(h.Hint()))
+		}
+		if hint != last {
+			text += last
+		}
+		text += fmt.Sprintf("%s: %s\n", prog, Printable(one.Error()))
+		last = hint
 	}
-	io.WriteString(w, text) // one write, so that two programs' lines do not mix
+	io.WriteString(w, text+last) // one write, so that two programs' lines do not mix
+}
+
+// joined returns what [errors.Join] has made one error of.
+func joined(err error) []error {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	var lines []string
+	for _, one := range several.Unwrap() {
+		all = append(all, joined(one)...)
+		lines = append(lines, one.Error())
+	}
+	if strings.Join(lines, "\n") != err.Error() {
+		return []error{err} // it says more than they do
+	}
+	return all
 }
 
 // Printable returns s with what does not print as escapes, but for tab: control characters, also

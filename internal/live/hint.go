@@ -25,8 +25,6 @@ func Hinted(err error) error {
 		hint = "art-fuse ls, cat and mount show the tree of a checkpoint with --at"
 	case errors.Is(err, sqlvfs.ErrMoved), errors.Is(err, sqlvfs.ErrParent), errors.Is(err, sqlvfs.ErrDeep), errors.Is(err, sqlvfs.ErrOtherNames):
 		hint = "`art rewind` takes several paths, and without any goes back for all"
-	case errors.Is(err, sqlvfs.ErrForkParent):
-		hint = "a fork reads from the database that it was made of, which has to be where it was: put it back there"
 	case errors.Is(err, sqlvfs.ErrLabel):
 		hint = "a number is a checkpoint's own name, @ stands before one, and .. between two, as in `art diff A..B`: take another label"
 	case errors.Is(err, sqlvfs.ErrLabelTaken):

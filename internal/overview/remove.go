@@ -119,7 +119,11 @@ func endFirst(database string, pid int) string {
 func (o *RemoveOptions) confirm(database, what string) error {
 	err := fmt.Errorf("remove database %s: it %s", database, what)
 	if o.Answer == nil {
-		return cli.WithHint(err, "art pull brings changes to the workspace; --force removes it all the same")
+		hint := "--force removes it all the same"
+		if !strings.HasPrefix(what, unreadable) {
+			hint = "art pull brings changes to the workspace; " + hint
+		}
+		return cli.WithHint(err, hint)
 	}
 	fmt.Fprintf(o.Stderr, "art: %s %s\n", cli.Printable(database), cli.Printable(what))
 	if cli.Confirm(o.Stderr, o.Answer, "art: remove it?") {

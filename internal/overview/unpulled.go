@@ -12,6 +12,9 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
+// unreadable begins what is said of a database that cannot be opened.
+const unreadable = "cannot be looked into"
+
 // unpulled says what would be lost with a database, or "".
 func unpulled(ctx context.Context, dir, database string) string {
 	e := look(database)
@@ -20,13 +23,13 @@ func unpulled(ctx context.Context, dir, database string) string {
 	}
 	switch {
 	case e.Error != "":
-		return "cannot be looked into (" + e.Error + ")"
+		return unreadable + " (" + e.Error + ")"
 	case e.Workspace == "":
 		return "does not say which workspace it is of"
 	}
 	tree, others, err := contents(database)
 	if err != nil {
-		return "cannot be looked into (" + err.Error() + ")"
+		return unreadable + " (" + err.Error() + ")"
 	}
 	lost := []string{lacks(ctx, e.Workspace, database)}
 	real, _ := filepath.EvalSymlinks(e.Workspace)

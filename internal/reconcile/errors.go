@@ -30,6 +30,7 @@ func openError(path string, err error) error {
 	var used *sqlvfs.InUseError
 	hint := ""
 	switch {
+	case errors.Is(err, sqlvfs.ErrForkParent): // it says that itself
 	case errors.As(err, &used):
 		hint = cmp.Or(session.InUse(os.Getenv, path), endSessionHint)
 	case errors.Is(err, live.ErrGone):

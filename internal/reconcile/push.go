@@ -110,7 +110,7 @@ func (p *pusher) openForPush() error {
 		Checkpoint: sqlvfs.BeforePush,
 		Root:       sqlvfs.NewRoot(),
 	})
-	if opt.DryRun && errors.Is(err, fs.ErrNotExist) {
+	if opt.DryRun && errors.Is(err, fs.ErrNotExist) && !errors.Is(err, sqlvfs.ErrForkParent) {
 		if _, err := os.Stat(path.Dir(opt.DB)); err != nil {
 			return openError(opt.DB, hostfs.Unwrap(err))
 		}

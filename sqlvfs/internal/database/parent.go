@@ -22,6 +22,20 @@ var ErrParent = errors.New("the database that it is a fork of cannot be used")
 
 var errUnknown = errors.New("it does not know of this fork, or has no such checkpoint any more")
 
+// parentError says which that is, why, and what to do about it: whoever opens a fork may come upon it.
+type parentError struct {
+	path  string
+	cause error
+}
+
+func (e *parentError) Error() string   { return fmt.Sprintf("%v: %s: %v", ErrParent, e.path, e.cause) }
+func (e *parentError) Unwrap() []error { return []error{ErrParent, e.cause} }
+
+// Hint is what to do.
+func (e *parentError) Hint() string {
+	return "a fork reads from the database that it was made of, which has to be where it was: put it back there"
+}
+
 const (
 	// SecretSize is the length of what a fork and its parent have in common, in bytes.
 	SecretSize = 16
@@ -101,7 +115,7 @@ func Over(p *Parent) (s Stack, err error) {
 		}
 		s.Parents = append(s.Parents, found)
 		if p, err = found.inspect(); err != nil {
-			return s, fmt.Errorf("%w: %s: %w", ErrParent, above, Explain(err))
+			return s, &parentError{above, Explain(err)}
 		}
 	}
 	s.Layers = []Layer{{Schema: "main"}}
@@ -196,7 +210,7 @@ func (s *Stack) Overlay(c *Conn, under ...*Kept) error {
 		q := c.Prep("ATTACH ?1 AS " + s.Layers[i+1].Schema)
 		q.BindText(1, s.Parents[i].uri())
 		if err := c.Run(q); err != nil {
-			return fmt.Errorf("%w: %s: %w", ErrParent, s.Parents[i].Path, err)
+			return &parentError{s.Parents[i].Path, err}
 		}
 	}
 	c.Forget() // statements that read the tables
