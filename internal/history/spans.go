@@ -116,7 +116,10 @@ func (d *comparer) changedAt(earlier, later *sqlvfs.Moment, names []string) (boo
 		return false, err
 	}
 	for _, name := range names {
-		if !d.leads(old, name) && !d.leads(now, name) {
+		switch same := old != nil && now != nil && old.key() == now.key(); {
+		case old == nil && now == nil:
+			return false, nil
+		case same && !d.leads(old, name) && !d.leads(now, name): // in another directory, all may be another
 			return false, nil
 		}
 		if old, err = d.child(old, name); err == nil {
@@ -134,6 +137,8 @@ func (d *comparer) differ(old, now *object) (is bool, err error) {
 	switch {
 	case old == nil || now == nil:
 		return old != now, nil
+	case old.row == nil && now.row == nil && old.host != now.host:
+		return true, nil
 	case old.row == nil && now.row == nil: // in a directory, the host may show names of a file that has a row
 		for name := range d.linked.lead[old.host] {
 			var a, b *object
