@@ -25,7 +25,7 @@ type NetEventKind uint8
 
 // The kinds.
 const (
-	NetBegun    NetEventKind = iota // a connection that a rule allows; an event with the same number says how it went
+	NetBegun    NetEventKind = iota // a connection that a rule allows; what it hears waits until it is noted, and an event with its number says how it went
 	NetEnded                        // it has
 	NetDenied                       // something was denied, which waits until it is noted
 	NetAsked                        // a connection waits for the user to allow it
@@ -76,7 +76,7 @@ func (e *NetEvent) Check() error {
 
 // NetOrders are what art says to art-net.
 type NetOrders struct {
-	// Noted is the number of a denial of which all is known, so that it need not wait any more; 0: of none.
+	// Noted is the number of a denial or of a connection of which all is known, so that it need not wait any more; 0: of none.
 	Noted uint64
 	// Grant is something that is granted; with the number 0 it is nothing.
 	Grant NetGrant

@@ -28,6 +28,7 @@ type flow struct {
 	left  atomic.Int32 // directions that have not ended
 	told  atomic.Bool  // the guest has been refused in words, and is not to be reset
 	heard chan struct{}
+	known func() // waits until it is known whose it is
 	ended func()
 }
 
@@ -39,10 +40,10 @@ const (
 )
 
 // carry passes on what the two sides of a connection to name say, until both have ended; then it calls ended. Of a connection to an
-// address name is "".
-func (g *Gate) carry(guest *guestConn, host *net.TCPConn, name string, port uint16, ended func()) {
+// address name is "". Before the guest has an answer it calls known.
+func (g *Gate) carry(guest *guestConn, host *net.TCPConn, name string, port uint16, known, ended func()) {
 	raw, err := host.SyscallConn()
-	f := &flow{guest: guest, host: host, raw: raw, heard: make(chan struct{}), ended: ended}
+	f := &flow{guest: guest, host: host, raw: raw, heard: make(chan struct{}), known: known, ended: ended}
 	f.left.Store(2)
 	go f.hear()
 	if err == nil {
@@ -58,6 +59,7 @@ func (g *Gate) carry(guest *guestConn, host *net.TCPConn, name string, port uint
 
 // hear passes on what the host says.
 func (f *flow) hear() {
+	f.known()
 	err := f.guest.fill(f.raw)
 	close(f.heard)
 	switch {

@@ -15,19 +15,21 @@ const (
 	// mostEvents are on their way to art at once; what is more is counted. mostTogether of them are in one frame.
 	mostEvents   = 4096
 	mostTogether = 256
-	// noteTime is how long a denial waits at most until art knows whose it was: a program that is refused is soon gone.
+	// noteTime is how long a denial, or what is first said on a connection, waits at most until art knows whose it is: a program that is
+	// refused, or has its answer, is soon gone.
 	noteTime = 20 * time.Millisecond
 )
 
-// events tells art what the guest does. Nobody waits for art, but for a moment who is denied something.
+// events tells art what the guest does. Nobody waits for art, but for a moment who is denied something or gets an answer.
 type events struct {
 	queue chan control.NetEvent // nil: nobody is told
 	last  atomic.Uint64         // number that was given
 	lost  atomic.Uint64         // how many were not told
 	told  chan struct{}         // closed when all are
+	most  time.Duration         // noteTime
 
 	mu      sync.Mutex
-	waiting map[uint64]chan struct{} // GUARDED_BY(mu); denials that are not noted yet
+	waiting map[uint64]chan struct{} // GUARDED_BY(mu); what is not noted yet
 	open    map[*record]bool         // GUARDED_BY(mu); connections
 	closed  bool                     // GUARDED_BY(mu); no more are taken
 }
@@ -36,7 +38,7 @@ type events struct {
 func (g *Gate) Tell(w io.Writer) {
 	e := &g.events
 	e.queue, e.told, e.waiting = make(chan control.NetEvent, mostEvents), make(chan struct{}), map[uint64]chan struct{}{}
-	e.open = map[*record]bool{}
+	e.open, e.most = map[*record]bool{}, noteTime
 	go func() {
 		defer close(e.told)
 		for event := range e.queue {
@@ -80,7 +82,7 @@ func (g *Gate) EndTelling() {
 	<-e.told
 }
 
-// Noted says that art has noted a denial.
+// Noted says that art has noted a denial, or whose a connection is.
 func (g *Gate) Noted(number uint64) {
 	e := &g.events
 	e.mu.Lock()
@@ -116,29 +118,46 @@ func (e *events) denied(event control.NetEvent, wait bool) {
 		return
 	}
 	event.Kind, event.Number = control.NetDenied, e.last.Add(1)
-	noted := make(chan struct{})
-	e.mu.Lock()
-	wait = wait && len(e.waiting) < mostWaiting
-	if wait {
-		e.waiting[event.Number] = noted
-	}
-	e.mu.Unlock()
 	if !wait {
 		e.put(event)
 		return
 	}
-	if e.put(event) {
-		late := time.NewTimer(noteTime)
-		defer late.Stop()
-		select {
-		case <-noted:
-			return
-		case <-late.C:
-		}
-	}
+	e.wait(event.Number, e.putAwaited(event))
+}
+
+// putAwaited is put of an event that art is to note. The channel is closed then; it is nil if nobody can wait for that.
+func (e *events) putAwaited(event control.NetEvent) (noted chan struct{}) {
 	e.mu.Lock()
-	delete(e.waiting, event.Number)
+	if len(e.waiting) < mostWaiting {
+		noted = make(chan struct{})
+		e.waiting[event.Number] = noted
+	}
 	e.mu.Unlock()
+	if !e.put(event) && noted != nil {
+		e.forget(event.Number)
+		return nil
+	}
+	return noted
+}
+
+// wait waits until an event is noted, or for a moment.
+func (e *events) wait(number uint64, noted chan struct{}) {
+	if noted == nil {
+		return
+	}
+	late := time.NewTimer(e.most)
+	defer late.Stop()
+	select {
+	case <-noted:
+	case <-late.C:
+		e.forget(number)
+	}
+}
+
+func (e *events) forget(number uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.waiting, number)
 }
 
 // peers are both ends of a connection, or of a packet, as the guest has them.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,6 +37,51 @@ func heard(t testing.TB, g *Gate) (next func() control.NetEvent) {
 			t.Fatalf("%+v: %v", e, err)
 		}
 		return e
+	}
+}
+
+// The guest has no answer before art knows whose the connection is.
+func TestAnswersWait(t *testing.T) {
+	said := make(chan bool, 1)
+	port := server(t, func(c *net.TCPConn) {
+		_, err := c.Write([]byte("answer"))
+		said <- err == nil
+		_, _ = io.Copy(io.Discard, c)
+	})
+	g := newGate(t, "host:"+strconv.Itoa(int(port)))
+	next := heard(t, g)
+	g.events.most = time.Hour
+	guest := newTestGuest(t, g)
+	host, _ := standsFor(t, g, "host")
+	dial := func() (net.Conn, control.NetEvent) {
+		conn, err := guest.dial(host, port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		if !<-said {
+			t.Fatal("the server could not answer")
+		}
+		return conn, next()
+	}
+	answer := func(conn net.Conn) error {
+		_, err := io.ReadFull(conn, make([]byte, len("answer")))
+		return err
+	}
+	first, begun := dial()
+	var noted atomic.Bool
+	early := make(chan bool, 1)
+	go func() { early <- answer(first) != nil || !noted.Load() }()
+	// By the time that another one has its answer, so had the first.
+	second, other := dial()
+	g.Noted(other.Number)
+	if err := answer(second); err != nil {
+		t.Fatal(err)
+	}
+	noted.Store(true)
+	g.Noted(begun.Number)
+	if <-early {
+		t.Error("the answer came before that was noted")
 	}
 }
 

@@ -233,7 +233,7 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 	}
 	guest := newGuestConn(ep, &wq, len(g.conns), g.most)
 	guest.peers, guest.traffic = who, &flow.traffic
-	g.carry(guest, host, name, id.LocalPort, ended)
+	g.carry(guest, host, name, id.LocalPort, flow.wait, ended)
 }
 
 // dial reaches what the guest connects to, from the host. It calls waits if that is not there at once.

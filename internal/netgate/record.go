@@ -19,7 +19,8 @@ type record struct {
 	events  *events
 	event   control.NetEvent // with the number 0 if art is told nothing
 	traffic traffic
-	told    bool // that it has begun
+	told    bool          // that it has begun
+	noted   chan struct{} // closed when art knows whose it is; nil: nobody waits for that
 }
 
 // traffic counts bytes of a connection: those that were passed on for the guest, and to it.
@@ -41,9 +42,12 @@ func (g *Gate) begin(who peers, p *permit, name string, a netip.Addr, port uint1
 func (r *record) tell() {
 	if r.event.Number != 0 && !r.told {
 		r.told = true
-		r.events.put(r.event)
+		r.noted = r.events.putAwaited(r.event)
 	}
 }
+
+// wait waits until art knows whose the connection is, or for a moment.
+func (r *record) wait() { r.events.wait(r.event.Number, r.noted) }
 
 // because says why there was no connection. What was denied is told of as such, with another number.
 func (r *record) because(err error) {

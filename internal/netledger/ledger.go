@@ -64,8 +64,8 @@ type Ledger struct {
 	saving sync.Mutex // of who saves
 }
 
-// New returns a ledger. owner finds the process of an event, noted tells art-net that a denial is noted, and save, unless it is nil, keeps
-// flows.
+// New returns a ledger. owner finds the process of an event, noted tells art-net that a denial or a connection is noted, and save, unless it
+// is nil, keeps flows.
 func New(owner func(*control.NetEvent) (int, []string), noted func(uint64), save func([]control.Flow) error) *Ledger {
 	return &Ledger{
 		owner: owner, noted: noted, save: save,
@@ -132,6 +132,7 @@ func (l *Ledger) Hear(e *control.NetEvent) {
 	switch e.Kind {
 	case control.NetBegun:
 		l.begun(e)
+		l.noted(e.Number)
 	case control.NetEnded:
 		l.over(e)
 	case control.NetDenied:

@@ -82,7 +82,7 @@ func TestLedger(t *testing.T) {
 	if want := []string{"2btrue 2 0 false 7", "1afalse 1 5 false 7", "4false 3 0 false 0"}; !slices.Equal(got, want) {
 		t.Errorf("kept is %q, not %q", got, want)
 	}
-	if !slices.Equal(*noted, []uint64{2, 3}) {
+	if !slices.Equal(*noted, []uint64{1, 2, 3, 4}) {
 		t.Errorf("noted is %v", *noted)
 	}
 	n := 0
