@@ -154,7 +154,7 @@ func (c *carrier) empty() bool {
 	return err == nil && ok
 }
 
-// Empty tells whether a directory has nothing in it but, perhaps, the files of a database.
+// Empty tells whether a directory has nothing in it but, perhaps, the files of a database, and what a pull that was killed has left.
 func Empty(dir *os.File, database string) (bool, error) {
 	fd, err := unix.Openat(int(dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -165,7 +165,7 @@ func Empty(dir *os.File, database string) (bool, error) {
 	for {
 		names, err := d.Readdirnames(64)
 		for _, name := range names {
-			if !belongs(name, filepath.Base(database)) {
+			if !belongs(name, filepath.Base(database)) && !hostfs.IsStaging(name) {
 				return false, nil
 			}
 		}

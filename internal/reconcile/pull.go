@@ -75,6 +75,11 @@ func (p *puller) run() error {
 			return err
 		}
 	}
+	if !p.opt.DryRun { // also where nothing is left to pull: the guest may have gone back since one was killed
+		if err := staging.Sweep(p.host.dir, p.host.db.ID(), p.leftByAnother); err != nil {
+			return p.host.failed(err)
+		}
+	}
 	if p.absent != nil {
 		if on, err := p.mayPullAbsent(); !on {
 			return err
@@ -93,9 +98,6 @@ func (p *puller) run() error {
 		}
 		p.printRepos()
 		return nil
-	}
-	if err := staging.Sweep(p.host.dir, p.host.db.ID(), p.leftByAnother); err != nil {
-		return p.host.failed(err)
 	}
 	if err := p.preflight(); err != nil {
 		return err
