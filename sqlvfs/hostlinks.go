@@ -19,7 +19,7 @@ import (
 // addLinked adds inodes by names of which only the host can tell that they lead there. One that is another than it was goes back by all the
 // names that it has, now or then.
 func (p *part) addLinked(list []LinkedName) error {
-	names := map[Ino]map[string]bool{}
+	names, beyond := map[Ino]map[string]bool{}, map[Ino]int64{}
 	for _, l := range list {
 		then, err := p.then.follow(l.Path)
 		if err != nil {
@@ -43,17 +43,18 @@ func (p *part) addLinked(list []LinkedName) error {
 			names[Ino(l.Ino)] = map[string]bool{}
 		}
 		names[Ino(l.Ino)][l.Path] = true
+		beyond[Ino(l.Ino)] = l.Beyond
 	}
 	for _, ino := range slices.Sorted(maps.Keys(names)) {
-		if err := p.addByNames(ino, names[ino]); err != nil {
+		if err := p.addByNames(ino, names[ino], beyond[ino]); err != nil {
 			return fmt.Errorf("%s: %w", least(names[ino]), err)
 		}
 	}
 	return nil
 }
 
-// addByNames is addLinked for an inode.
-func (p *part) addByNames(ino Ino, names map[string]bool) error {
+// addByNames is addLinked for an inode. Nobody sees here what names it has beyond these.
+func (p *part) addByNames(ino Ino, names map[string]bool, beyond int64) error {
 	as := &seen{names: names}
 	if same, err := p.same(ino, as, as); err != nil || same {
 		return err
@@ -81,7 +82,7 @@ func (p *part) addByNames(ino Ino, names map[string]bool) error {
 		for at := range names {
 			i.names[at] = true
 		}
-		if links != int64(len(entries)+len(names)) {
+		if links != int64(len(entries)+len(names))+beyond {
 			return ErrOtherNames
 		}
 		// Where the host's is to show again, it shows only if the inode goes.

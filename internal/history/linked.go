@@ -13,8 +13,14 @@ import (
 // hostLinked is what a comparison knows of the files of the host that have several names, and one row for all (see sqlvfs/hostlinks.go).
 type hostLinked struct {
 	rows  map[*sqlvfs.Moment]map[sqlvfs.HostFile]sqlvfs.HostRow // by moment; looked for where a name of such a file is come across
-	names map[sqlvfs.HostFile][]string                          // their paths in the workspace; nil: not looked for
+	names map[sqlvfs.HostFile]hostNames                         // those in the workspace; nil: not looked for
 	lead  map[string]map[string]bool                            // by directory of the host's, the names that lead to those that may differ
+}
+
+// hostNames are the names of a file of the host.
+type hostNames struct {
+	paths  []string // in the workspace
+	beyond int64    // how many there are elsewhere
 }
 
 // linkedRow returns the row that a name of the host's leads to without an entry, or nil.
@@ -75,7 +81,7 @@ func (d *comparer) leadToLinked(from, to *sqlvfs.Moment) error {
 			if err := d.findLinked(); err != nil {
 				return err
 			}
-			for _, at := range d.linked.names[f] {
+			for _, at := range d.linked.names[f].paths {
 				d.leadTo(at)
 			}
 		}
@@ -108,7 +114,7 @@ func (d *comparer) findLinked() error {
 	if d.linked.names != nil {
 		return nil
 	}
-	d.linked.names = map[sqlvfs.HostFile][]string{}
+	d.linked.names = map[sqlvfs.HostFile]hostNames{}
 	dirs := []string{"."}
 	for len(dirs) > 0 {
 		if err := d.ctx.Err(); err != nil {
@@ -129,7 +135,9 @@ func (d *comparer) findLinked() error {
 				dirs = append(dirs, path.Join(at, name))
 			case st.Nlink > 1:
 				is := d.hostFile(&st)
-				d.linked.names[is] = append(d.linked.names[is], path.Join(at, name))
+				n := d.linked.names[is].paths
+				n = append(n, path.Join(at, name))
+				d.linked.names[is] = hostNames{n, int64(st.Nlink) - int64(len(n))}
 			}
 		}
 		f.Close()
@@ -146,12 +154,14 @@ func (d *comparer) leads(o *object, name string) bool {
 // the earlier one that row or the host's file. What the path leads to itself is was, and is.
 func (d *comparer) linkedNames(at string, was, is *object) (list []sqlvfs.LinkedName, err error) {
 	add := func(at string, was, is *object) {
-		if was != nil && is != nil && is.linked && (was.linked || was.row == nil) {
-			list = append(list, sqlvfs.LinkedName{Path: at, Ino: int64(is.row.Ino)})
+		if was != nil && is != nil && is.linked && (was.linked || was.row == nil) && err == nil {
+			err = d.findLinked()
+			n := d.linked.names[sqlvfs.HostFileOf(d.name, &is.row.Origin.Fingerprint)]
+			list = append(list, sqlvfs.LinkedName{Path: at, Ino: int64(is.row.Ino), Beyond: n.beyond})
 		}
 	}
-	if add(at, was, is); !was.isDir() || !is.isDir() || is.host == "" || d.host == nil {
-		return list, nil
+	if add(at, was, is); err != nil || !was.isDir() || !is.isDir() || is.host == "" || d.host == nil {
+		return list, err
 	}
 	rows, err := d.hostRows(d.to)
 	for f, r := range rows {
@@ -160,7 +170,7 @@ func (d *comparer) linkedNames(at string, was, is *object) (list []sqlvfs.Linked
 		} else {
 			continue
 		}
-		for _, name := range d.linked.names[f] {
+		for _, name := range d.linked.names[f].paths {
 			rest, below := strings.CutPrefix(name, is.host+"/")
 			if is.host == "." {
 				rest, below = name, true

@@ -103,6 +103,7 @@ func (f *Fingerprint) Number(root uint64) uint64 {
 // LinkedName is a path below the root at which the host shows a name of a file, without an entry, and the number of the inode that stands
 // for the file.
 type LinkedName struct {
-	Path string
-	Ino  int64
+	Path   string
+	Ino    int64
+	Beyond int64 // how many names the host has for the file that are not in the workspace
 }
