@@ -49,6 +49,8 @@ type merger struct {
 	added        []*entry                // names that are to lead to theirs
 	removedDirs  []*entry                // directories that theirs does not have there any more: removed, or renamed
 	removedFiles []*entry                // same, of files
+	newNames     map[sqlvfs.Ino]uint32   // how many of the names of a file of theirs were added
+	oldNames     map[sqlvfs.Ino]bool     // files of the parent's, of which theirs has removed a name
 	unmerged     []sqlvfs.Ino            // inodes of theirs that a conflict keeps from being applied
 	conflicted   map[any]bool            // same, with all that is in them, by what the base has them as
 	plan

@@ -270,6 +270,15 @@ func (m *merger) removeDir(e *entry) error {
 
 // resolveFiles finds out what the names of files lead to that were added: a file of the parent's that is the same one, or one to be made.
 func (m *merger) resolveFiles() error {
+	m.newNames, m.oldNames = map[sqlvfs.Ino]uint32{}, map[sqlvfs.Ino]bool{}
+	for _, e := range m.added {
+		m.newNames[e.theirs.row.Ino]++
+	}
+	for _, e := range m.removedFiles {
+		if e.ours != nil && e.ours.row != nil {
+			m.oldNames[e.ours.row.Ino] = true
+		}
+	}
 	for _, e := range m.added {
 		to := m.made[e.theirs.row.Ino]
 		if to == nil {
@@ -337,6 +346,9 @@ func (m *merger) known(e *entry) (*node, error) {
 	if err != nil || ours == nil || m.isKept(e) || ours.row.Attr.Nlink == 0 || (ours.row.Attr.Mode^t.row.Attr.Mode)&unix.S_IFMT != 0 {
 		return nil, err
 	}
+	if !m.isStillOne(ours, t) {
+		return nil, nil
+	}
 	is := &node{ino: ours.row.Ino}
 	if same, err := m.same(ours, t); err != nil || same {
 		m.made[t.row.Ino] = is
@@ -351,6 +363,12 @@ func (m *merger) known(e *entry) (*node, error) {
 	m.made[t.row.Ino] = is
 	m.takes = append(m.takes, take{is, t, true, true, true, true, true})
 	return is, nil
+}
+
+// isStillOne tells whether a file of the parent's and the fork's has a name in both, or had one that the fork has renamed. Else both have
+// renamed it, to different names: these are not to be names of one file, which it never had.
+func (m *merger) isStillOne(ours, theirs *version) bool {
+	return m.newNames[theirs.row.Ino] < theirs.row.Attr.Nlink || m.oldNames[ours.row.Ino]
 }
 
 // counterparts returns what the parent and the base have a file of the fork's as; nil: they do not have it, as far as is known.

@@ -138,6 +138,20 @@ var mergings = map[string]merging{
 		fork:      func(g *guest) { g.remove("d") },
 		conflicts: []string{"d"},
 	},
+	"a file that each has renamed": {
+		before: func(g *guest) { g.write("a", "1") },
+		here:   func(g *guest) { g.rename("a", "b") },
+		fork:   func(g *guest) { g.rename("a", "c") },
+		want:   map[string]string{"c": "file 1"},
+		check:  func(t *testing.T, g *guest) { g.areOne(t, "b"); g.areOne(t, "c") },
+	},
+	"a directory that each has renamed, in the fork over that of here": {
+		before: func(g *guest) { g.mkdir("d"); g.write("d/a", "1") },
+		here:   func(g *guest) { g.rename("d", "e") },
+		fork:   func(g *guest) { g.rename("d", "f"); g.mkdir("e") },
+		want:   map[string]string{"f": "dir", "f/a": "file 1"},
+		check:  func(t *testing.T, g *guest) { g.areOne(t, "e/a"); g.areOne(t, "f/a") },
+	},
 	"a directory that hides the host's": {
 		host: func(g *guest) { g.mkdir("d"); g.write("d/a", "1") },
 		fork: func(g *guest) { g.remove("d"); g.mkdir("d"); g.write("d/b", "2") },
