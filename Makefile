@@ -83,7 +83,7 @@ test-otel: ## Build a collector of OpenTelemetry, and send it what happens in a 
 ON_ARM64 := ./libexec ./internal/cli ./internal/config ./internal/dotenv ./internal/seccomp ./internal/control \
 	./internal/reconcile/held ./internal/reconcile/patch ./internal/quote ./internal/syscalls \
 	./trace/decode ./trace/policy $(addprefix ./internal/trace/,output redact report)
-NOT_ON_ARM64 := Binds|OpenHost|ReadWorkspace|Trust|Strace|TestInstall|TestServe|TestTable
+NOT_ON_ARM64 := Binds|OpenHost|ReadWorkspace|Trust|Strace|TestInstall|TestServe|TestTable|TestKernels|TestInterrupted
 test-arm64: ## Vet for arm64, and run the tests that qemu-user can
 	internal/packaging/deps arm64
 	GOARCH=arm64 go vet ./...
