@@ -43,24 +43,31 @@ type kept struct {
 // Whatever pulls bring to the host, each checkpoint goes on to show what it was, host's files included, and the guest can go back to it;
 // and then a pull brings the host back.
 func TestCheckpointsKeepWhatPullsReplace(t *testing.T) {
+	tellKept(t, 0.4, 8, func(rt *rapid.T, k *kept) {
+		for range 5 {
+			k.round(rt)
+		}
+		if found, err := fsck.Check(k.db); err != nil || len(found) > 0 {
+			rt.Fatalf("the database is damaged: %v %v\n%s", found, err, &k.log)
+		}
+	})
+}
+
+// tellKept tells stories, with hard links and without, each in a workspace after some edits on the host. There are as many as a part of the usual.
+func tellKept(t *testing.T, part float64, edits int, tell func(*rapid.T, *kept)) {
 	for _, links := range []bool{false, true} {
 		t.Run(fmt.Sprintf("links=%v", links), func(t *testing.T) {
-			checks(t, 0.4, func(rt *rapid.T) {
+			checks(t, part, func(rt *rapid.T) {
 				dir, err := fastDir()
 				must(t, err)
 				defer os.RemoveAll(dir)
 				k := &kept{newStory(links), bench{t, filepath.Join(dir, "ws"), filepath.Join(dir, "ws.db")}, rt.Fatalf, map[int64]map[string]string{}}
 				must(t, os.Mkdir(k.ws, 0o755))
 				k.write("stays", "") // into an empty directory a pull is an export
-				for range 8 {
+				for range edits {
 					k.edit(rt, hostEditor{k.bench}, "host")
 				}
-				for range 5 {
-					k.round(rt)
-				}
-				if found, err := fsck.Check(k.db); err != nil || len(found) > 0 {
-					rt.Fatalf("the database is damaged: %v %v\n%s", found, err, &k.log)
-				}
+				tell(rt, k)
 			})
 		})
 	}

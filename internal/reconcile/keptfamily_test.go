@@ -3,7 +3,6 @@ package reconcile
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,42 +23,29 @@ type relation struct {
 // Whichever of a database and its forks is pulled from, and whichever checkpoints were dropped before or are dropped since, those that are
 // left, and are newer than what forks are of, go on to show what they were, in all of them.
 func TestFamilyKeepsWhatPullsReplace(t *testing.T) {
-	for _, links := range []bool{false, true} {
-		t.Run(fmt.Sprintf("links=%v", links), func(t *testing.T) {
-			checks(t, 0.04, func(rt *rapid.T) {
-				dir, err := fastDir()
-				must(t, err)
-				defer os.RemoveAll(dir)
-				k := &kept{newStory(links), bench{t, filepath.Join(dir, "ws"), filepath.Join(dir, "ws.db")}, rt.Fatalf, map[int64]map[string]string{}}
-				must(t, os.Mkdir(k.ws, 0o755))
-				k.write("stays", "") // into an empty directory a pull is an export
-				for range 6 {
-					k.edit(rt, hostEditor{k.bench}, "host")
-				}
-				k.know()
-				family := []*relation{{kept: k}}
-				for _, of := range []int{0, 0, 1} {
-					family = append(family, family[of].fork())
-				}
-				for round := range 5 {
-					for _, r := range family {
-						r.goOn(rt)
-					}
-					pulled := family[round%len(family)]
-					_, told, err := pulled.run(Pull, k.ws, allow, force)
-					fmt.Fprintf(&k.log, "pull from %s: %v\n%s", pulled.name(), err, told)
-					for _, r := range family {
-						r.check()
-					}
-				}
-				for _, k := range family {
-					if found, err := fsck.Check(k.db); err != nil || len(found) > 0 {
-						rt.Fatalf("%s is damaged: %v %v\n%s", filepath.Base(k.db), found, err, &k.log)
-					}
-				}
-			})
-		})
-	}
+	tellKept(t, 0.04, 6, func(rt *rapid.T, k *kept) {
+		k.know()
+		family := []*relation{{kept: k}}
+		for _, of := range []int{0, 0, 1} {
+			family = append(family, family[of].fork())
+		}
+		for round := range 5 {
+			for _, r := range family {
+				r.goOn(rt)
+			}
+			pulled := family[round%len(family)]
+			_, told, err := pulled.run(Pull, k.ws, allow, force)
+			fmt.Fprintf(&k.log, "pull from %s: %v\n%s", pulled.name(), err, told)
+			for _, r := range family {
+				r.check()
+			}
+		}
+		for _, k := range family {
+			if found, err := fsck.Check(k.db); err != nil || len(found) > 0 {
+				rt.Fatalf("%s is damaged: %v %v\n%s", filepath.Base(k.db), found, err, &k.log)
+			}
+		}
+	})
 }
 
 func (r *relation) name() string { return strings.TrimSuffix(filepath.Base(r.db), ".db") }
