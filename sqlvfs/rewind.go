@@ -98,8 +98,8 @@ func To(name string) Destination {
 }
 
 // Part leads to a checkpoint as To does, but has only what is at some paths below the root, or was then, go back to it. Errors are
-// [ErrNoCheckpoint], [ErrNotThere], [ErrParent], [ErrMoved], [ErrOtherNames] and [ErrDeep]. Undo and Redo lead back to what was before. What the host alone
-// can tell of the paths is in linked.
+// [ErrNoCheckpoint], [ErrNotThere], [ErrParent], [ErrMoved], [ErrOtherNames] and [ErrDeep]. Undo and Redo lead back to what was before. What
+// the host alone can tell of the paths is in linked.
 func Part(name string, paths []string, linked ...LinkedName) Destination {
 	return func(c *conn, _ *Checkpoint, _ []Checkpoint) (back, error) {
 		to, err := findCheckpoint(c, name)

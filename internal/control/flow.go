@@ -25,12 +25,13 @@ type NetEventKind uint8
 
 // The kinds.
 const (
-	NetBegun    NetEventKind = iota // a connection that a rule allows; what it hears waits until it is noted, and an event with its number says how it went
-	NetEnded                        // it has
-	NetDenied                       // something was denied, which waits until it is noted
-	NetAsked                        // a connection waits for the user to allow it
-	NetAnswered                     // it waits no more; an event of an older number
-	NetGranted                      // a grant of that number holds, or with Why does not
+	// NetBegun is a connection that a rule allows. What it hears waits until it is noted; an event with its number says how it went.
+	NetBegun    NetEventKind = iota
+	NetEnded                 // it has
+	NetDenied                // something was denied, which waits until it is noted
+	NetAsked                 // a connection waits for the user to allow it
+	NetAnswered              // it waits no more; an event of an older number
+	NetGranted               // a grant of that number holds, or with Why does not
 	netEventKinds
 )
 

@@ -41,7 +41,8 @@ func (a *applier) agree() error {
 	return a.agreePulled()
 }
 
-// agreeRemoved writes down what the host had under names that go: what the fork knows of the file is in a row of its, which may be nowhere here.
+// agreeRemoved writes down what the host had under names that go: what the fork knows of the file is in a row of its, which may be nowhere
+// here.
 func (a *applier) agreeRemoved() error {
 	list, err := a.ours.Workspaces()
 	if err != nil {

@@ -74,7 +74,7 @@ func (m *merger) conflict(e *entry, d classify.Decision) classify.Decision {
 func (m *merger) markConflict(e *entry) {
 	t := e.theirs
 	if e.ours.ofHost() {
-		m.kept[e.ours.place] = true
+		m.stays[e.ours.place] = true
 	}
 	if t == nil || t.row == nil || e.isAboutMarks() {
 		return
@@ -89,8 +89,8 @@ func (e *entry) isAboutMarks() bool {
 
 // showsHere tells whether the host's shows at a place, or above it, because that is in conflict.
 func (m *merger) showsHere(p place) bool {
-	for ; p != (place{}) && len(m.kept) > 0; p.path = path.Dir(p.path) {
-		if m.kept[p] {
+	for ; p != (place{}) && len(m.stays) > 0; p.path = path.Dir(p.path) {
+		if m.stays[p] {
 			return true
 		}
 		if p.path == "." {

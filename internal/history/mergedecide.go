@@ -38,7 +38,7 @@ type merger struct {
 	compared           map[[2]versionKey]bool // what is known to be the same, or not
 	walked             map[sqlvfs.Ino]bool    // directories of the fork
 	pending            unsettled              // what is in conflict since the last merge
-	kept               map[place]bool         // what shows of the host's at a path in conflict
+	stays              map[place]bool         // what shows of the host's at a path in conflict
 	spaces             map[string]bool        // names of workspaces, and of other layers, in the root
 
 	made         map[sqlvfs.Ino]*node      // where what the fork has is, or goes to, by its number there
@@ -116,7 +116,7 @@ type link struct {
 // decide finds out what is to be done.
 func (m *merger) decide() error {
 	m.made, m.pairs, m.moved = map[sqlvfs.Ino]*node{}, map[sqlvfs.Ino]sqlvfs.Ino{}, map[sqlvfs.Ino]bool{}
-	m.spaces, m.conflicted, m.kept = map[string]bool{}, map[any]bool{}, map[place]bool{}
+	m.spaces, m.conflicted, m.stays = map[string]bool{}, map[any]bool{}, map[place]bool{}
 	m.hosts, m.asIs = map[*sqlvfs.Moment]*hostLinks{}, map[sqlvfs.Ino][]*entry{}
 	m.compared, m.walked = map[[2]versionKey]bool{}, map[sqlvfs.Ino]bool{}
 	var tops [3]*version
