@@ -44,15 +44,16 @@ type merger struct {
 	made         map[sqlvfs.Ino]*node      // where what the fork has is, or goes to, by its number there
 	pairs        map[sqlvfs.Ino]sqlvfs.Ino // which inodes of the parent are what the fork's are that it has made itself
 	hosts        map[*sqlvfs.Moment]*hostLinks
-	counted      []sqlvfs.Ino            // files of the host's that the fork has taken a name from
-	asIs         map[sqlvfs.Ino][]*entry // names of the host's that lead to a row in the fork, which has changed nothing of it
-	added        []*entry                // names that are to lead to theirs
-	removedDirs  []*entry                // directories that theirs does not have there any more: removed, or renamed
-	removedFiles []*entry                // same, of files
-	newNames     map[sqlvfs.Ino]uint32   // how many of the names of a file of theirs were added
-	oldNames     map[sqlvfs.Ino]bool     // files of the parent's, of which theirs has removed a name
-	unmerged     []sqlvfs.Ino            // inodes of theirs that a conflict keeps from being applied
-	conflicted   map[any]bool            // same, with all that is in them, by what the base has them as
+	counted      []sqlvfs.Ino             // files of the host's that the fork has taken a name from
+	inDirs       map[place]map[place]bool // see placesInDirs
+	asIs         map[sqlvfs.Ino][]*entry  // names of the host's that lead to a row in the fork, which has changed nothing of it
+	added        []*entry                 // names that are to lead to theirs
+	removedDirs  []*entry                 // directories that theirs does not have there any more: removed, or renamed
+	removedFiles []*entry                 // same, of files
+	newNames     map[sqlvfs.Ino]uint32    // how many of the names of a file of theirs were added
+	oldNames     map[sqlvfs.Ino]bool      // files of the parent's, of which theirs has removed a name
+	unmerged     []sqlvfs.Ino             // inodes of theirs that a conflict keeps from being applied
+	conflicted   map[any]bool             // same, with all that is in them, by what the base has them as
 	plan
 	said []said
 }

@@ -95,38 +95,71 @@ func (m *merger) namesBelow(e *entry) error {
 		return nil
 	}
 	top := e.ours.place
-	if renamed, err := m.theirs.From(top.base, top.path); err != nil || len(renamed) > 0 {
-		return err
-	}
-	theirs, err := m.linksOf(m.theirs)
+	places, err := m.placesInDirs()
 	if err != nil {
 		return err
 	}
-	ours, err := m.linksOf(m.ours)
-	if err != nil || len(theirs.rows)+len(ours.rows) == 0 {
+	var below []place
+	for at := range places[top] {
+		below = append(below, at)
+	}
+	if len(below) == 0 {
+		return nil
+	}
+	if renamed, err := m.theirs.From(top.base, top.path); err != nil || len(renamed) > 0 {
 		return err
 	}
-	places := map[place]bool{}
+	for _, at := range below {
+		if err := m.nameBelow(e, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placesInDirs are the places where such names are or were, as far as the fork knows, by each directory above them. They are looked for once.
+func (m *merger) placesInDirs() (map[place]map[place]bool, error) {
+	if m.inDirs != nil {
+		return m.inDirs, nil
+	}
+	theirs, err := m.linksOf(m.theirs)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := m.linksOf(m.ours)
+	if err != nil {
+		return nil, err
+	}
+	all := map[place]map[place]bool{}
+	add := func(at place) {
+		for dir := at; dir.path != "."; {
+			dir.path = path.Dir(dir.path)
+			if all[dir] == nil {
+				all[dir] = map[place]bool{}
+			}
+			all[dir][at] = true
+		}
+	}
 	for at := range theirs.at {
-		places[at] = at.isBelow(top)
+		add(at)
 	}
 	list, err := m.theirs.Workspaces()
+	if err != nil {
+		return nil, err
+	}
 	for _, w := range list {
-		var gone map[string]*sqlvfs.Baseline
-		if w.Name == top.base && err == nil {
-			gone, err = m.theirs.Baselines(w.Tree)
+		gone, err := m.theirs.Baselines(w.Tree)
+		if err != nil {
+			return nil, err
 		}
 		for at, b := range gone {
-			f := sqlvfs.HostFileOf(top.base, &b.Fingerprint)
-			places[place{top.base, at}] = place{top.base, at}.isBelow(top) && (ours.rows[f].Ino != 0 || theirs.rows[f].Ino != 0)
+			if f := sqlvfs.HostFileOf(w.Name, &b.Fingerprint); ours.rows[f].Ino != 0 || theirs.rows[f].Ino != 0 {
+				add(place{w.Name, at})
+			}
 		}
 	}
-	for at, is := range places {
-		if is && err == nil {
-			err = m.nameBelow(e, at)
-		}
-	}
-	return err
+	m.inDirs = all
+	return all, nil
 }
 
 // nameBelow is namesBelow for one of them, if the host's shows there.

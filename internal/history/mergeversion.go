@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -17,11 +16,6 @@ import (
 type place struct{ base, path string }
 
 func (p place) join(name string) place { return place{p.base, path.Join(p.path, name)} }
-
-// isBelow tells whether a place is in a directory.
-func (p place) isBelow(dir place) bool {
-	return p.base == dir.base && p.path != "." && (dir.path == "." || strings.HasPrefix(p.path, dir.path+"/"))
-}
 
 // version is what a name leads to in base, ours or theirs: a row, or what the host has at a place, whatever that is.
 type version struct {
