@@ -425,6 +425,15 @@ func TestRepairOfForks(t *testing.T) {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
+	alter(t, fork, "CREATE TABLE notes (x)") // another program's
+	if got := findings(t, fork); got != "" {
+		t.Errorf("with a table of another program's: %s", got)
+	}
+	alter(t, fork, "CREATE INDEX odd ON fs_dentry(name) WHERE ino > 5")
+	if got := findings(t, fork); !strings.Contains(got, `index "odd" of table "fs_dentry" has an expression`) {
+		t.Errorf("with an index of another program's: %s", got)
+	}
+	alter(t, fork, "DROP INDEX odd")
 	alter(t, parent, "UPDATE fs_inode SET nlink=77; INSERT INTO art_fork VALUES (randomblob(16), 99, x'2f', 0, 0)")
 	if _, told := repair(t, parent); !strings.Contains(told, `the fork "/" is of checkpoint 99, which is not there: it is forgotten`) {
 		t.Error(told)

@@ -44,7 +44,8 @@ type Deviation struct {
 	Harmless bool
 }
 
-// Deviations compares a database's schema with the format's. It runs nothing that the schema says.
+// Deviations compares a database's schema with the format's. It runs nothing that the schema says. Of a connection to a fork, which has
+// views of the tables' names (see [Stack.Overlay]), it is that of the fork's own file.
 func Deviations(c *sqlite3.Conn) (list []Deviation, whole bool, err error) {
 	add := func(d Deviation) { list = append(list, d) }
 	err = ForRows(c, "PRAGMA encoding", func(q *sqlite3.Stmt) {
@@ -70,7 +71,7 @@ func Deviations(c *sqlite3.Conn) (list []Deviation, whole bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	err = ForRows(c, `SELECT t.name, x.name FROM sqlite_schema t, pragma_table_xinfo(t.name) x
+	err = ForRows(c, `SELECT t.name, x.name FROM sqlite_schema t, pragma_table_xinfo(t.name, 'main') x
 		WHERE `+isTable+` AND x.hidden <> 0`, func(q *sqlite3.Stmt) {
 		add(Deviation{Text: fmt.Sprintf("column %q of table %q is computed", q.ColumnRawText(1), q.ColumnRawText(0)),
 			Runs: q.ColumnText(0), Harmless: !IsTreeTable(q.ColumnText(0))})
@@ -78,8 +79,8 @@ func Deviations(c *sqlite3.Conn) (list []Deviation, whole bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	err = ForRows(c, `SELECT DISTINCT t.name, i.name FROM sqlite_schema t, pragma_index_list(t.name) i
-		WHERE `+isTable+` AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) x WHERE x.cid = -2))`, func(q *sqlite3.Stmt) {
+	err = ForRows(c, `SELECT DISTINCT t.name, i.name FROM sqlite_schema t, pragma_index_list(t.name, 'main') i
+		WHERE `+isTable+` AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name, 'main') x WHERE x.cid = -2))`, func(q *sqlite3.Stmt) {
 		add(Deviation{Text: fmt.Sprintf("index %q of table %q has an expression", q.ColumnRawText(1), q.ColumnRawText(0)),
 			Runs: q.ColumnText(0), Harmless: !IsTreeTable(q.ColumnText(0))})
 	})
@@ -204,7 +205,7 @@ func compareColumns(c *sqlite3.Conn) ([]Deviation, error) {
 // columnsOf returns a table's columns, and for each whether a row cannot be written without it.
 func columnsOf(c *sqlite3.Conn, table string) (map[string]bool, error) {
 	columns := map[string]bool{}
-	err := ForRows(c, `SELECT name, "notnull" AND dflt_value IS NULL AND NOT pk FROM pragma_table_xinfo('`+table+`')`, func(q *sqlite3.Stmt) {
+	err := ForRows(c, `SELECT name, "notnull" AND dflt_value IS NULL AND NOT pk FROM pragma_table_xinfo('`+table+`', 'main')`, func(q *sqlite3.Stmt) {
 		columns[strings.ToLower(q.ColumnText(0))] = q.ColumnBool(1)
 	})
 	return columns, err
@@ -214,10 +215,10 @@ func columnsOf(c *sqlite3.Conn, table string) (map[string]bool, error) {
 func keysOf(c *sqlite3.Conn, table string) (map[string]bool, error) {
 	keys := map[string]bool{}
 	// The first is the key of an ordinary table that is the row's number.
-	err := ForRows(c, `SELECT lower(name) FROM pragma_table_xinfo('`+table+`') WHERE pk AND upper(type) = 'INTEGER'
-			AND (SELECT count(*) FROM pragma_table_xinfo('`+table+`') WHERE pk) = 1
+	err := ForRows(c, `SELECT lower(name) FROM pragma_table_xinfo('`+table+`', 'main') WHERE pk AND upper(type) = 'INTEGER'
+			AND (SELECT count(*) FROM pragma_table_xinfo('`+table+`', 'main') WHERE pk) = 1
 		UNION SELECT group_concat(lower(x.name) || CASE WHEN x.coll = 'BINARY' THEN '' ELSE ' (' || x.coll || ')' END, ', ' ORDER BY x.seqno)
-			FROM pragma_index_list('`+table+`') i, pragma_index_xinfo(i.name) x WHERE i."unique" AND x.key GROUP BY i.name`, func(q *sqlite3.Stmt) {
+			FROM pragma_index_list('`+table+`', 'main') i, pragma_index_xinfo(i.name, 'main') x WHERE i."unique" AND x.key GROUP BY i.name`, func(q *sqlite3.Stmt) {
 		keys[q.ColumnText(0)] = true
 	})
 	return keys, err
