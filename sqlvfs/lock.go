@@ -16,6 +16,12 @@ import (
 // opening the file.
 func Writer(path string) (pid int, open bool, err error) { return lock.Writer(path) }
 
+// Await waits for a process that is about to close a database, as [Open] does, and tells waiting, which may be nil. One that stays is an
+// [*InUseError] at once.
+func Await(path string, waiting func(pid int)) error {
+	return database.UnwrapPath(lock.Await(path, waiting))
+}
+
 // CloseHeld is [Store.Close], but nobody else writes the database until the file that it returns is closed, also by the end of the process.
 // Who wants to waits, as for one that is about to close it.
 func (s *Store) CloseHeld() (*os.File, error) {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/term"
+
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/identity"
@@ -95,7 +97,11 @@ func (p *place) unknown(databases string, w *workspace.Workspace, agent *config.
 		moved, err := overview.Moved(databases, *w)
 		switch {
 		case err == nil && p.writes:
-			return overview.Adopt(moved, *w)
+			var waiting func(pid int)
+			if term.IsTerminal(int(os.Stderr.Fd())) {
+				waiting = cli.Waiting(os.Stderr, prog, moved)
+			}
+			return overview.Adopt(moved, *w, waiting)
 		case err == nil && p.dry:
 			err = overview.MayAdopt(moved)
 		}

@@ -175,7 +175,7 @@ func (t *tries) one(ctx context.Context, c *trial) error {
 		code = cli.ExitArt
 	}
 	if err == nil || ctx.Err() != nil {
-		err = keep(c.path, &Result{shortened(c.command), c.began, took.Round(time.Millisecond).Seconds(), code, output.text()})
+		err = t.keep(c, &Result{shortened(c.command), c.began, took.Round(time.Millisecond).Seconds(), code, output.text()})
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -197,7 +197,7 @@ func shortened(command []string) (list []string) {
 }
 
 // keep writes what came of a fork into it.
-func keep(path string, r *Result) error {
+func (t *tries) keep(c *trial, r *Result) error {
 	text, err := json.Marshal(r)
 	for err == nil && len(text) > sqlvfs.MaxResult && r.Output != "" { // a byte may be six as JSON
 		r.Output = strings.ToValidUTF8(r.Output[(len(r.Output)+1)/2:], "\uFFFD")
@@ -208,7 +208,7 @@ func keep(path string, r *Result) error {
 	}
 	var s *sqlvfs.Store
 	for until := time.Now().Add(endsWithin); ; time.Sleep(endsWithin / 100) {
-		s, err = sqlvfs.Open(path, sqlvfs.Options{})
+		s, err = sqlvfs.Open(c.path, sqlvfs.Options{Waiting: t.waiting(c)})
 		if _, inUse := errors.AsType[*sqlvfs.InUseError](err); !inUse || time.Now().After(until) {
 			break // the session's server was ending
 		}
@@ -221,6 +221,20 @@ func keep(path string, r *Result) error {
 		err = cerr
 	}
 	return err
+}
+
+// waiting says which process is waited for that is about to close a fork. What is drawn next comes below that.
+func (t *tries) waiting(c *trial) func(pid int) {
+	if t.o.Quiet {
+		return nil
+	}
+	say := cli.Waiting(t.o.Stderr, t.o.Prog, c.path)
+	return func(pid int) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		say(pid)
+		t.drawn = 0
+	}
 }
 
 func (t *tries) worst() (code int) {

@@ -1,9 +1,12 @@
 package history
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -71,6 +74,38 @@ func TestForksByNumber(t *testing.T) {
 	}
 }
 
+// What waits for the fork's session to end says so, below what is drawn.
+func TestResultWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s, err := sqlvfs.Open(path, sqlvfs.Options{Create: true, Root: sqlvfs.NewRoot()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := s.CloseHeld()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, letGo := io.Pipe()
+	tries := &tries{o: &TryOptions{Options: Options{Prog: "art"}, Stderr: letGo}, drawn: 3}
+	words := make(chan string)
+	go func() {
+		defer held.Close()
+		line, _ := bufio.NewReader(said).ReadString('\n')
+		words <- line
+	}()
+	kept := make(chan error)
+	go func() {
+		kept <- tries.keep(&trial{path: path}, &Result{})
+		letGo.Close()
+	}()
+	if got, want := <-words, fmt.Sprintf("art: waiting for process %d, which is about to close %s\n", os.Getpid(), path); got != want {
+		t.Errorf("said %q, want %q", got, want)
+	}
+	if err := <-kept; err != nil || tries.drawn != 0 {
+		t.Errorf("%v; what is drawn next goes %d lines up", err, tries.drawn)
+	}
+}
+
 // Output of which every byte is six as JSON is cut until the result fits.
 func TestResultFits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -81,7 +116,7 @@ func TestResultFits(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := keep(path, &Result{ExitCode: 3, Output: strings.Repeat("\x00", maxOutput-3) + "end"}); err != nil {
+	if err := (&tries{o: &TryOptions{}}).keep(&trial{path: path}, &Result{ExitCode: 3, Output: strings.Repeat("\x00", maxOutput-3) + "end"}); err != nil {
 		t.Fatal(err)
 	}
 	if s, err = sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true}); err != nil {

@@ -65,13 +65,14 @@ func MayAdopt(database string) error {
 	return nil
 }
 
-// Adopt makes the database of a workspace that was moved that of the directory where it is now.
-func Adopt(database string, now workspace.Workspace) error {
+// Adopt makes the database of a workspace that was moved that of the directory where it is now. waiting, which may be nil, is told of a process
+// that is waited for.
+func Adopt(database string, now workspace.Workspace, waiting func(pid int)) error {
 	if err := MayAdopt(database); err != nil {
 		return err
 	}
 	// What a session that was killed has left is folded into the file first.
-	s, err := sqlvfs.Open(database, sqlvfs.Options{})
+	s, err := sqlvfs.Open(database, sqlvfs.Options{Waiting: waiting})
 	if err == nil {
 		err = s.Close()
 	}

@@ -38,12 +38,12 @@ type RemoveOptions struct {
 //
 // dir is the workspace, or "" to take the database's word for it.
 func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
-	_, open, err := sqlvfs.Writer(database)
-	switch {
-	case err != nil:
-		return fmt.Errorf("remove database %s: %w", database, err)
-	case open:
-		return inUse(database, look(database).PID)
+	var waiting func(pid int)
+	if !o.Quiet {
+		waiting = cli.Waiting(o.Stderr, "art", database)
+	}
+	if err := sqlvfs.Await(database, waiting); err != nil {
+		return removing(database, err)
 	}
 	parent, secret, err := sqlvfs.ForkOf(database)
 	if err != nil {
@@ -53,7 +53,7 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 	if err := unused(database, forks); err != nil {
 		return err
 	}
-	if !o.Force && !untouched(database) {
+	if !o.Force && !untouched(database, waiting) {
 		what := unpulled(ctx, dir, database)
 		if len(forks) > 0 {
 			return needed(database, forks, what)
@@ -64,14 +64,10 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 			}
 		}
 	}
-	err = sqlvfs.Remove(database)
-	var used *sqlvfs.InUseError
-	switch {
-	case errors.As(err, &used):
-		return inUse(database, used.PID)
-	case err != nil:
-		return fmt.Errorf("remove database %s: %w", database, err)
-	case !o.Quiet:
+	if err := sqlvfs.Remove(database); err != nil {
+		return removing(database, err)
+	}
+	if !o.Quiet {
 		fmt.Fprintf(o.Stderr, "art: removed %s\n", cli.Printable(database))
 		if len(forks) > 0 {
 			fmt.Fprintf(o.Stderr, "art: its forks cannot be used any more: %s\n", cli.Printable(strings.Join(forks, ", ")))
@@ -86,11 +82,11 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 }
 
 // untouched tells whether a database is a fork that has nothing of its own.
-func untouched(database string) bool {
+func untouched(database string, waiting func(pid int)) bool {
 	if parent, _, err := sqlvfs.ForkOf(database); err != nil || parent == "" {
 		return false
 	}
-	s, err := sqlvfs.Open(database, sqlvfs.Options{})
+	s, err := sqlvfs.Open(database, sqlvfs.Options{Waiting: waiting})
 	if err != nil {
 		return false // who looks closer says why
 	}
@@ -99,8 +95,13 @@ func untouched(database string) bool {
 	return is && err == nil
 }
 
-func inUse(database string, pid int) error {
-	return cli.WithHint(fmt.Errorf("remove database %s: %w", database, &sqlvfs.InUseError{PID: pid}), endFirst(database, pid))
+// removing is the error of removing a database.
+func removing(database string, err error) error {
+	hint := ""
+	if used, ok := errors.AsType[*sqlvfs.InUseError](err); ok {
+		hint = endFirst(database, used.PID)
+	}
+	return cli.WithHint(fmt.Errorf("remove database %s: %w", database, err), hint)
 }
 
 // endFirst says how to end the session that uses a database.

@@ -179,7 +179,7 @@ func (r *relative) keepBeside(all []changedDir) (err error) {
 
 // keepAndHold keeps it in a database that no session writes, and holds that.
 func (p *puller) keepAndHold(path string, all []changedDir) (*os.File, error) {
-	s, err := sqlvfs.Open(path, sqlvfs.Options{Checkpoint: sqlvfs.BeforePull})
+	s, err := sqlvfs.Open(path, sqlvfs.Options{Checkpoint: sqlvfs.BeforePull, Waiting: p.opt.waiting(path)})
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func openSides(opt *Options, abs, dir string, readOnly, pulls bool) (*planner, e
 
 // open opens the database.
 func (p *planner) open(abs string, readOnly, pulls bool) (err error) {
-	how := sqlvfs.Options{ReadOnly: readOnly, Waiting: p.opt.waiting(), Checkpoint: sqlvfs.BeforeReset}
+	how := sqlvfs.Options{ReadOnly: readOnly, Waiting: p.opt.waiting(p.opt.DB), Checkpoint: sqlvfs.BeforeReset}
 	if pulls {
 		how.Checkpoint = sqlvfs.BeforePull
 		empty, err := identity.Empty(p.host.dir, p.opt.DB)

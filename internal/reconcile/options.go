@@ -61,12 +61,12 @@ func newReporter(opt *Options) *report.Reporter {
 		StdoutTerminal: opt.StdoutTerminal, StderrTerminal: opt.StderrTerminal, OnConflict: opt.OnConflict}, opt.prog())
 }
 
-// waiting says on a terminal that another process is waited for.
-func (o *Options) waiting() func(pid int) {
+// waiting says on a terminal that another process is waited for, which is about to close a database.
+func (o *Options) waiting(db string) func(pid int) {
 	if !o.StderrTerminal || o.Quiet {
 		return nil
 	}
-	return cli.Waiting(o.Stderr, o.prog(), o.DB)
+	return cli.Waiting(o.Stderr, o.prog(), db)
 }
 
 // prog is the name of the program that the user has called.

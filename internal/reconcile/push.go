@@ -103,7 +103,7 @@ func (opt Options) push(ctx context.Context, last bool) error {
 func (p *pusher) openForPush() error {
 	opt := p.opt
 	err := p.openStore(sqlvfs.Options{
-		Waiting:    opt.waiting(),
+		Waiting:    opt.waiting(opt.DB),
 		ReadOnly:   opt.DryRun,
 		Create:     !opt.DryRun,
 		Bulk:       true,

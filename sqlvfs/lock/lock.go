@@ -55,6 +55,27 @@ func Writer(path string) (pid int, open bool, err error) {
 	return 0, false, err
 }
 
+// Await waits for a writer that is about to close the database, as Take does. One that stays is an [*InUseError] at once.
+func Await(path string, waiting func(pid int)) error {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if isLeaving(f) {
+		taken, err := Take(path, waiting)
+		if err != nil {
+			return err
+		}
+		return taken.Close()
+	}
+	pid, open, err := Writer(path)
+	if open {
+		return &InUseError{PID: pid}
+	}
+	return err
+}
+
 // Take makes this process the database's only writer, until the file is closed or the
 // process dies in whatever way: nothing is left that could be stale. flock(2) does not mix with the
 // byte-range locks that SQLite takes on the same file (flock(2), NOTES), so readers are not
