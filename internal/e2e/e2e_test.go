@@ -151,6 +151,7 @@ func setup(env *testscript.Env) error {
 		unmountBelow(env.WorkDir)
 	})
 	env.Setenv("BIN", bin)
+	env.Setenv("REPO", repo)
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("XDG_RUNTIME_DIR", filepath.Join(env.WorkDir, "run"))
 	env.Setenv("UID", fmt.Sprint(guestID(os.Getuid())))
