@@ -1,6 +1,7 @@
 // Package commands learns which commands a guest runs, and tells art-fuse, so that this knows whose a change is.
 //
 //	learner.go   the calls by which commands begin and end, and map files to write to them
+//	doubt.go     what becomes of one that executes a file of which it cannot be seen before whether it can be executed
 //	memory.go    what a process passes to execve, read from its memory
 //	ids.go       the ids of processes, as the kernel knows them
 //	lineage.go   which command a process belongs to that has executed none itself

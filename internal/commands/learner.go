@@ -43,6 +43,7 @@ type process struct {
 	pidfd int // -1 without
 	ended bool
 	last  attempt // to execute something
+	doubt *doubt  // GUARDED_BY(Learner.mu); nil: it has become what was told last
 }
 
 // attempt is from where a process has called execve, and with which arguments and environment. One that calls it from there with these
@@ -177,7 +178,8 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 		return // as the call will, but where nobody may look at the memory of others (kernel.yama.ptrace_scope=3)
 	}
 	cwd := sync.OnceValue(func() string { return l.link(tid, "cwd") })
-	if !l.executable(tid, dir, name, cwd, flags) {
+	may, sure := l.executable(tid, dir, name, cwd, flags)
+	if !may {
 		return
 	}
 	s, ok := l.status(tid)
@@ -188,6 +190,7 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 	if again {
 		return
 	}
+	l.settle(s.guest, tid) // what it has tried before this
 	pidfd := -1
 	if fresh {
 		if pidfd, err = unix.PidfdOpen(s.tgid, 0); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -203,11 +206,22 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 	c.Dir, c.PID = cwd(), s.guest
 	if c.Parent = s.guest; !l.knows(s.guest) { // else it was a command before, or belonged to one
 		c.Parent = l.parent(s)
+		l.settle(c.Parent, 0)
+	}
+	var d *doubt
+	if !sure {
+		d = l.doubts(s, tid, a, &c)
+		c.Doubtful = d != nil
 	}
 	if !waits() || fresh && !l.add(s, a) {
 		unix.Close(pidfd)
 		return
 	}
+	l.mu.Lock()
+	if p := l.known[s.guest]; p != nil {
+		p.doubt = d
+	}
+	l.mu.Unlock()
 	l.tell(&c)
 	if fresh { // only now, as it may have been killed by now, and is to end after it has begun
 		l.watch(s, pidfd)
@@ -242,40 +256,6 @@ func (l *Learner) link(tid int, name string) string {
 		return ""
 	}
 	return string(buf[:n])
-}
-
-// executable says whether there may be a file that can be executed: who looks for a command in the directories of PATH executes all those
-// that there could be.
-func (l *Learner) executable(tid, dir int, name string, cwd func() string, flags int) bool {
-	switch {
-	case name == "" && flags&unix.AT_EMPTY_PATH != 0:
-		return true // the descriptor itself
-	case name == "":
-		return false
-	case strings.HasPrefix(name, "/"):
-	case dir == unix.AT_FDCWD:
-		name = cwd() + "/" + name
-	default:
-		name = l.link(tid, fmt.Sprintf("fd/%d", dir)) + "/" + name
-	}
-	fd, err := unix.Openat2(l.root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
-	switch err {
-	case nil:
-	case unix.ENOENT, unix.ENOTDIR, unix.ENAMETOOLONG:
-		return false
-	default:
-		// A link in /proc is not followed. In a file system of FUSE's only those of the mount's user namespace may look: this process
-		// is refused without a request (fuse_permission in fs/fuse/dir.c).
-		return true
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	return unix.Fstat(fd, &st) != nil || isProgram(&st)
-}
-
-// isProgram says whether somebody may execute a file.
-func isProgram(st *unix.Stat_t) bool {
-	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Mode&0o111 != 0
 }
 
 // tries says of a process that executes something whether it is fresh, having executed nothing before, or tries the same again.
@@ -329,6 +309,16 @@ func (l *Learner) knows(pid int) bool {
 	return l.known[pid] != nil
 }
 
+// hostOf returns the id here of a process that has executed something; 0 if it has not.
+func (l *Learner) hostOf(pid int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p := l.known[pid]; p != nil {
+		return p.host
+	}
+	return 0
+}
+
 // exits learns that a process ends by itself.
 func (l *Learner) exits(tid, code int) {
 	l.mu.Lock()
@@ -350,6 +340,9 @@ func (l *Learner) exits(tid, code int) {
 // adopt tells whose the processes are that a process leaves behind which ends, as long as that is known.
 func (l *Learner) adopt(host, pid int) {
 	list := children(l.proc, host)
+	if len(list) > 0 {
+		l.settle(pid, host)
+	}
 	if len(list) > 0 && !l.knows(pid) {
 		if pid = l.ancestor(l.proc, l.level, host); pid == 0 {
 			return
@@ -427,6 +420,7 @@ func (l *Learner) maps(tid, fd int) {
 	if !ok || len(ino) == 0 {
 		return
 	}
+	l.settle(s.guest, tid)
 	c := control.Command{Kind: control.Mapped, Parent: s.guest, Inode: uint64(ino[0])}
 	if !l.knows(s.guest) {
 		c.Parent = l.parent(s)
@@ -453,7 +447,12 @@ func (l *Learner) answer() {
 			if known.Parent = s.guest; !l.knows(s.guest) {
 				known.Parent = l.ancestor(l.guest, l.guestLevel(), s.parent)
 			}
-			if known.Parent != 0 && !known.Thread {
+			asks := 0
+			if c.PID == s.guest {
+				asks = l.hostOf(c.PID)
+			}
+			known.Doubtful = !l.settle(known.Parent, asks)
+			if known.Parent != 0 && !known.Thread && !known.Doubtful {
 				l.belongs(c.PID)
 			}
 		}

@@ -46,6 +46,7 @@ type Commands struct {
 	mapped  map[fs.Ino]int64 // GUARDED_BY(mu); who was the last to map it to write to it
 	mute    time.Time        // GUARDED_BY(mu); until then art is not asked, as it has not answered
 	numbers []numbered       // GUARDED_BY(mu); grow
+	asked   int              // GUARDED_BY(mu); the thread that art is asked for and has not answered; or 0
 	told    []byte           // GUARDED_BY(mu); a message of the ring's
 	said    []byte           // GUARDED_BY(mu); one of the socket's
 	over    atomic.Bool      // nothing comes any more
@@ -59,6 +60,7 @@ type numbered struct{ from, more int64 }
 type author struct {
 	process int64     // in the log
 	own     bool      // it is the process that has executed it
+	doubt   bool      // or it may have failed to
 	until   time.Time // when to ask again; never if it is zero
 }
 
@@ -104,27 +106,27 @@ func (c *Commands) Author(tid uint32, ino fs.Ino) fs.Author {
 // author returns the command of a thread. c.mu is held.
 func (c *Commands) author(tid int) int64 {
 	a, known := c.threads[tid]
-	if known && (a.until.IsZero() || time.Now().Before(a.until)) {
+	if known && !a.doubt && (a.until.IsZero() || time.Now().Before(a.until)) {
 		return a.process
 	}
-	if c.over.Load() || time.Now().Before(c.mute) {
-		return 0
+	if !a.own {
+		delete(c.threads, tid)
 	}
-	if !c.ask(tid) {
+	if !c.over.Load() && !time.Now().Before(c.mute) && !c.ask(tid) {
 		c.mute = time.Now().Add(linger)
-		return 0
 	}
 	return c.threads[tid].process
 }
 
 // ask has art say whose a thread is. c.mu is held.
 func (c *Commands) ask(tid int) bool {
-	delete(c.threads, tid)
+	c.asked = tid
+	defer func() { c.asked = 0 }()
 	if err := unix.Send(c.fd, control.Marshal(&control.Command{Kind: control.Who, PID: tid}), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); err != nil {
 		return false
 	}
 	for end := time.Now().Add(patience); ; {
-		if _, answered := c.threads[tid]; answered {
+		if c.asked == 0 {
 			return true
 		}
 		left := time.Until(end)
@@ -202,7 +204,7 @@ func (c *Commands) take(m *control.Command) {
 		id := c.log.AddProcess(sqlvfs.Process{
 			Parent: c.threads[m.Parent].process, PID: m.PID, Argv: split(m.Argv), Cut: m.Cut, Dir: m.Dir, Started: at,
 		})
-		c.threads[m.PID] = author{process: id, own: true}
+		c.threads[m.PID] = author{process: id, own: true, doubt: m.Doubtful}
 		if n := len(c.numbers); id != 0 && (n == 0 || c.numbers[n-1].more != id-m.Number) {
 			c.numbers = append(c.numbers, numbered{id, id - m.Number})
 		}
@@ -227,8 +229,16 @@ func (c *Commands) take(m *control.Command) {
 		if len(c.threads) >= maxThreads {
 			c.sweep()
 		}
+		if m.PID == c.asked {
+			c.asked = 0
+		}
+		if old.own && m.Parent == m.PID {
+			old.doubt = m.Doubtful
+			c.threads[m.PID] = old
+			return
+		}
 		a := author{process: c.threads[m.Parent].process}
-		if m.Thread || m.Parent == 0 {
+		if m.Thread || m.Doubtful || m.Parent == 0 {
 			a.until = time.Now().Add(linger)
 		}
 		c.threads[m.PID] = a

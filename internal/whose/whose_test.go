@@ -123,6 +123,44 @@ func TestAuthor(t *testing.T) {
 	}
 	is("a fork that is known", 9, 0, fs.Author{Process: 8})
 
+	// One of which art could not see whether it fails is asked for with its next request. It has failed, and goes on as what it was.
+	tell(control.Command{Kind: control.Executed, PID: 40, Argv: []byte("tries\x00"), At: time.Now()})
+	tell(control.Command{Kind: control.Executed, PID: 40, Parent: 40, Argv: []byte("tried\x00"), At: time.Now(), Doubtful: true})
+	answer := func(failed, early bool) (answered chan bool) {
+		answered = make(chan bool)
+		go func() {
+			defer close(answered)
+			buf := make([]byte, control.MaxCommand)
+			n, err := unix.Read(int(art.Fd()), buf)
+			var m control.Command
+			if err == nil {
+				err = control.Unmarshal(buf[:n], &m)
+			}
+			if err != nil || m.Kind != control.Who || m.PID != 40 {
+				t.Errorf("asked %+v, %v", m, err)
+			}
+			if failed {
+				ring.Put(control.Marshal(&control.Command{Kind: control.Executed, PID: 40, Parent: 40, Argv: []byte("tries\x00"), At: time.Now()}))
+			}
+			if err := unix.Send(int(art.Fd()), control.Marshal(&control.Command{Kind: control.Known, PID: 40, Parent: 40, Doubtful: early}), 0); err != nil {
+				t.Error(err)
+			}
+		}()
+		return answered
+	}
+	answered := answer(false, true)
+	is("too early to know", 40, 0, fs.Author{Process: 10})
+	<-answered
+	answered = answer(true, false)
+	is("one that has failed", 40, 0, fs.Author{Process: 11})
+	<-answered
+	is("one that is known to have failed", 40, 0, fs.Author{Process: 11})
+	tell(control.Command{Kind: control.Executed, PID: 40, Parent: 40, Argv: []byte("tried again\x00"), At: time.Now(), Doubtful: true})
+	answered = answer(false, false)
+	is("one that has not failed", 40, 0, fs.Author{Process: 12})
+	<-answered
+	is("one that is known not to have failed", 40, 0, fs.Author{Process: 12})
+
 	// Where art does not answer, nobody waits for it again and again. What cannot be read is no message.
 	if err := unix.Send(int(art.Fd()), []byte("nonsense"), 0); err != nil {
 		t.Fatal(err)
