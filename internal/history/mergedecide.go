@@ -87,6 +87,8 @@ type entry struct {
 	pull               *pulledDir // the directory that the parent has let go of there
 	through            *node      // ours, if the host's name leads to it, and no entry
 	below              []*entry   // names of files that have others, in a directory of the host's that the fork has removed
+	put                *entry     // what the fork has put in place of a directory that it has renamed, until that has gone
+	whole              *entry     // both, as they were before they were taken apart
 }
 
 // plan is what is to be done, in this order.
@@ -226,6 +228,14 @@ func (m *merger) mergeEntry(e *entry) error {
 	if asShown(e.ours, e.theirs) {
 		return nil
 	}
+	if apart, err := m.takeApart(e); err != nil || apart {
+		return err
+	}
+	return m.mergeWhole(e)
+}
+
+// mergeWhole is mergeEntry of one that is not two things.
+func (m *merger) mergeWhole(e *entry) error {
 	if e.theirs.rowDir() && e.ours != nil && e.ours.place == e.theirs.place && (e.ours.rowDir() || e.ours.ofHost() && (e.ours.let == nil || e.ours.let.was.rowDir())) {
 		return m.mergeDirs(e)
 	}

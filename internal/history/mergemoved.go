@@ -14,78 +14,88 @@ import (
 // resolveDirs decides about directories that were added or removed: which were renamed, and what is in them.
 func (m *merger) resolveDirs() error {
 	var files []*entry
-	for len(m.added) > 0 {
-		list := m.added
-		m.added = nil
-		var rest []*entry
-		for _, e := range list {
-			if !e.theirs.rowDir() {
-				files = append(files, e)
-				continue
-			}
-			var from *entry
-			if i := slices.IndexFunc(m.removedDirs, func(g *entry) bool { return g.isBefore(e.theirs) }); i >= 0 {
-				from = m.removedDirs[i]
-				m.removedDirs = slices.Delete(m.removedDirs, i, i+1)
-			} else if is, err := m.movedByBoth(e); err != nil {
-				return err
-			} else if is != nil && !m.opt.Force {
-				if m.markConflict(e); !m.opt.Ours {
-					m.leave(e.at, false, fmt.Sprintf("a directory that is %s here, and was renamed to this in the fork", m.shown(is.at)))
+	for more := true; more; {
+		for len(m.added) > 0 {
+			list := m.added
+			m.added = nil
+			var rest []*entry
+			for _, e := range list {
+				if !e.theirs.rowDir() {
+					files = append(files, e)
+				} else if moved, err := m.moveHere(e); err != nil {
+					return err
+				} else if !moved {
+					rest = append(rest, e)
 				}
-				continue
-			} else {
-				from = is
 			}
-			if from == nil {
-				rest = append(rest, e)
-				continue
-			}
-			if err := m.move(from, e); err != nil {
-				return err
-			}
-		}
-		for _, e := range rest {
-			if m.showsHere(e.theirs.place) {
-				m.leaveMoved(e)
-				continue
-			}
-			if err := m.onlyOnce(e); err != nil {
-				return err
-			}
-			to := m.make(e.theirs)
-			m.links = append(m.links, link{e, to})
-			base := &version{m: m.base, place: e.theirs.place} // as shows through what is made
-			if e.theirs.place == (place{}) {
-				base = nil
-			}
-			ours := base
-			if !e.base.rowDir() {
-				var err error
-				if to.pull, err = m.pulledHere(e); err != nil {
+			for _, e := range rest {
+				if err := m.makeDir(e); err != nil {
 					return err
 				}
 			}
-			if to.pull != nil {
-				base, ours = &version{m: m.base, place: e.ours.place}, e.ours
-			} else {
-				m.say(e, "made")
-			}
-			if err := m.walk(e.at, e.was, base, ours, e.theirs, to); err != nil {
-				return err
-			}
+		}
+		var err error
+		if more, err = m.settleReplaced(); err != nil {
+			return err
 		}
 	}
 	m.added = files
-	if err := m.spreadConflicts(); err != nil {
-		return err
-	}
 	for _, e := range m.removedDirs {
 		if err := m.removeDir(e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// moveHere has a directory that was added be the one that the parent has elsewhere, if it was renamed. It tells whether that is decided.
+func (m *merger) moveHere(e *entry) (bool, error) {
+	if i := slices.IndexFunc(m.removedDirs, func(g *entry) bool { return g.isBefore(e.theirs) }); i >= 0 {
+		from := m.removedDirs[i]
+		m.removedDirs = slices.Delete(m.removedDirs, i, i+1)
+		return true, m.move(from, e)
+	}
+	is, err := m.movedByBoth(e)
+	switch {
+	case is == nil || err != nil:
+		return false, err
+	case m.opt.Force:
+		return true, m.move(is, e)
+	}
+	if m.markConflict(e); !m.opt.Ours {
+		m.leave(e.at, false, fmt.Sprintf("a directory that is %s here, and was renamed to this in the fork", m.shown(is.at)))
+	}
+	return true, nil
+}
+
+// makeDir makes a directory that was added, and what is in it.
+func (m *merger) makeDir(e *entry) error {
+	if m.showsHere(e.theirs.place) {
+		m.leaveMoved(e)
+		return nil
+	}
+	if err := m.onlyOnce(e); err != nil {
+		return err
+	}
+	to := m.make(e.theirs)
+	m.links = append(m.links, link{e, to})
+	base := &version{m: m.base, place: e.theirs.place} // as shows through what is made
+	if e.theirs.place == (place{}) {
+		base = nil
+	}
+	ours := base
+	if !e.base.rowDir() {
+		var err error
+		if to.pull, err = m.pulledHere(e); err != nil {
+			return err
+		}
+	}
+	if to.pull != nil {
+		base, ours = &version{m: m.base, place: e.ours.place}, e.ours
+	} else {
+		m.say(e, "made")
+	}
+	return m.walk(e.at, e.was, base, ours, e.theirs, to)
 }
 
 // movedByBoth returns where the parent has a directory that the fork has moved to another name, if the parent has, too; nil: it has not.
@@ -223,7 +233,10 @@ func (m *merger) move(from, to *entry) error {
 		m.hides = append(m.hides, from)
 	}
 	m.links = append(m.links, link{to, is})
-	m.said = append(m.said, said{at: from.at, change: "deleted"})
+	if from.whole == nil {
+		m.said = append(m.said, said{at: from.at, change: "deleted"})
+	}
+	m.hasGone(from)
 	m.say(to, "made")
 	m.pair(from.base, from.ours)
 	e := *to

@@ -108,6 +108,58 @@ var mergings = map[string]merging{
 		fork: func(g *guest) { g.rename("d", "e") },
 		want: map[string]string{"d": "", "d/a": "", "d/b": "", "e": "dir", "e/a": "file 2", "e/b": "file 1"},
 	},
+	"a directory that was renamed, with another in its place": {
+		before: func(g *guest) { g.mkdir("d"); g.write("d/a", "1"); g.write("d/b", "1") },
+		here:   func(g *guest) { g.write("d/a", "2"); g.write("d/new", "1") },
+		fork: func(g *guest) {
+			g.rename("d", "e")
+			g.mkdir("d")
+			g.write("d/a", "3")
+			g.rename("e/b", "d/b")
+		},
+		want: map[string]string{"d/a": "file 3", "d/b": "file 1", "d/new": "", "e": "dir", "e/a": "file 2", "e/new": "file 1"},
+	},
+	"a directory of the host's that was renamed, with another in its place": {
+		host:   func(g *guest) { g.mkdir("d"); g.write("d/a", "1") },
+		before: func(g *guest) { g.write("d/a", "2") },
+		fork:   func(g *guest) { g.rename("d", "e"); g.mkdir("d"); g.write("d/a", "3") },
+		want:   map[string]string{"d/a": "file 3", "e": "dir", "e/a": "file 2"},
+	},
+	"a directory that was renamed, with a file in its place, and changed here": {
+		host: func(g *guest) { g.mkdir("d"); g.write("d/a", "1") },
+		here: func(g *guest) { g.write("d/a", "2") },
+		fork: func(g *guest) { g.rename("d", "e"); g.write("d", "3") },
+		want: map[string]string{"d": "file 3", "d/a": "", "e": "dir", "e/a": "file 2"},
+	},
+	"directories that have taken each other's places": {
+		host: func(g *guest) {
+			for _, at := range []string{"a", "b", "c", "other"} {
+				g.mkdir(at)
+				g.write(at+"/"+at, "1")
+			}
+		},
+		here: func(g *guest) {
+			g.write("a/a", "2")
+			g.write("b/b", "2")
+			g.write("c/c", "2")
+			g.write("other/other", "2")
+		},
+		fork: func(g *guest) {
+			g.rename("c", "t")
+			g.rename("b", "c")
+			g.rename("a", "b")
+			g.rename("t", "a")
+			g.rename("other", "b/other")
+			g.mkdir("other")
+		},
+		want: map[string]string{"a/a": "", "a/c": "file 2", "b/b": "", "b/a": "file 2", "b/other": "dir", "b/other/other": "file 2", "c/c": "", "c/b": "file 2", "other/other": ""},
+	},
+	"a directory that was renamed to a name that has something else here, with another in its place": {
+		host:      func(g *guest) { g.mkdir("d"); g.write("d/a", "1"); g.mkdir("s"); g.write("s/b", "1") },
+		here:      func(g *guest) { g.write("d/a", "2"); g.write("e", "2"); g.write("s/b", "2") },
+		fork:      func(g *guest) { g.rename("d", "e"); g.mkdir("d"); g.rename("s", "d/s"); g.mkdir("s") },
+		conflicts: []string{"d", "e", "s"},
+	},
 	"a directory that was removed, and changed here": {
 		before:    func(g *guest) { g.mkdir("d"); g.write("d/a", "1"); g.write("d/b", "1") },
 		here:      func(g *guest) { g.write("d/a", "2") },
