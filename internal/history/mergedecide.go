@@ -86,6 +86,7 @@ type entry struct {
 	fork               *version   // the directory in theirs
 	pull               *pulledDir // the directory that the parent has let go of there
 	through            *node      // ours, if the host's name leads to it, and no entry
+	uncounted          bool       // the host's name did not show in the parent, and comes with a directory that is made
 	below              []*entry   // names of files that have others, in a directory of the host's that the fork has removed
 	put                *entry     // what the fork has put in place of a directory that it has renamed, until that has gone
 	whole              *entry     // both, as they were before they were taken apart
@@ -161,10 +162,12 @@ func (m *merger) decide() error {
 
 // walk decides about what is in a directory, which had a path at the last merge.
 func (m *merger) walk(at, was string, base, ours, theirs *version, into *node) error {
-	if m.walked[theirs.row.Ino] {
-		return fmt.Errorf("%w: directory %d of the fork has several names", sqlvfs.ErrCorrupt, theirs.row.Ino)
+	if theirs.row != nil {
+		if m.walked[theirs.row.Ino] {
+			return fmt.Errorf("%w: directory %d of the fork has several names", sqlvfs.ErrCorrupt, theirs.row.Ino)
+		}
+		m.walked[theirs.row.Ino] = true
 	}
-	m.walked[theirs.row.Ino] = true
 	names, err := m.differing(base, theirs)
 	if err != nil {
 		return err
@@ -255,6 +258,9 @@ func (m *merger) mergeWhole(e *entry) error {
 			m.asIs[t.row.Ino] = append(m.asIs[t.row.Ino], e)
 		}
 		return err
+	}
+	if m.pending[e.was] == pendingBelow && e.theirs.ofHost() && e.base != nil && e.base.place == e.theirs.place && e.ours.rowDir() && e.ours.place == e.theirs.place {
+		return m.walk(e.at, e.was, e.base, e.ours, e.theirs, &node{ino: e.ours.row.Ino}) // what is in conflict is in it
 	}
 	if (e.theirs == nil || e.theirs.ofHost()) && e.base != nil && e.ours.rowDir() && e.ours.place == e.base.place && m.pending[e.was] < pendingMarks {
 		m.removedDirs = append(m.removedDirs, e) // or renamed

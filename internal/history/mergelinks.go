@@ -75,6 +75,13 @@ func (m *merger) throughHost(e *entry) error {
 	}
 	at := e.ours.place
 	e.through = &node{ino: r.Ino}
+	if e.isNew() {
+		shown, err := m.isShown(at)
+		if err != nil {
+			return err
+		}
+		e.uncounted = !shown
+	}
 	if e.ours, err = m.shownAs(m.ours, r.Ino, at); err != nil || !e.base.ofHost() || e.base.place != at {
 		return err
 	}
@@ -86,6 +93,37 @@ func (m *merger) throughHost(e *entry) error {
 		e.base, err = m.shownAs(m.base, r.Ino, at)
 	}
 	return err
+}
+
+// isShown tells whether what the host has at a place shows somewhere in the parent: it has not hidden that, or a directory above it.
+func (m *merger) isShown(at place) (bool, error) {
+	for at.path != "." {
+		dir, name := place{at.base, path.Dir(at.path)}, path.Base(at.path)
+		rows, err := m.ours.From(dir.base, dir.path)
+		if err != nil {
+			return false, err
+		}
+		known := false
+		for _, ino := range rows {
+			is, err := m.version(m.ours, ino)
+			if err != nil {
+				return false, err
+			}
+			if !is.rowDir() {
+				continue
+			}
+			known = true
+			t, err := m.child(is, name)
+			if err != nil || t.ofHost() && t.place == at {
+				return err == nil, err
+			}
+		}
+		if known {
+			return false, nil
+		}
+		at = dir
+	}
+	return true, nil
 }
 
 // namesBelow finds the names of the host's that go with a directory of its that the fork has removed, of files that have others: the fork has

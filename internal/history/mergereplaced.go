@@ -13,7 +13,7 @@ import (
 
 // takeApart has such an entry be two. It tells whether it is one.
 func (m *merger) takeApart(e *entry) (bool, error) {
-	if !e.ours.rowDir() || e.base == nil || e.ours.place != e.base.place || e.theirs == nil || e.theirs.row == nil || e.name == ".git" || m.pending[e.was] >= pendingMarks {
+	if !e.ours.rowDir() || e.base == nil || e.fork.row == nil || e.ours.place != e.base.place || e.theirs == nil || e.theirs.row == nil || e.name == ".git" || m.pending[e.was] >= pendingMarks {
 		return false, nil
 	}
 	if e.base.row != nil && (!e.base.rowDir() || e.ours.row.Ino != e.base.row.Ino && m.pairs[e.base.row.Ino] != e.ours.row.Ino) {

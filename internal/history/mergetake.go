@@ -33,6 +33,7 @@ func (m *merger) takeTheirs(e *entry) error {
 // unlink has a name lead to nothing of the parent's.
 func (m *merger) unlink(e *entry) {
 	switch {
+	case e.through != nil && e.uncounted: // it was none
 	case e.through != nil:
 		m.loses = append(m.loses, e.through)
 	case e.ours != nil && e.ours.row != nil:

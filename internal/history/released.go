@@ -290,8 +290,10 @@ func (m *merger) pulledHere(e *entry) (*pulledDir, error) {
 	if !e.ours.ofHost() || e.ours.let == nil || !e.ours.let.was.rowDir() || !e.theirs.rowDir() || e.theirs.place != (place{}) {
 		return nil, nil
 	}
-	if hidden, err := e.fork.m.HasWhiteout(e.fork.row.Ino, e.name); hidden || err != nil {
-		return nil, err // it took the place of one of the host's
+	if e.fork.row != nil {
+		if hidden, err := e.fork.m.HasWhiteout(e.fork.row.Ino, e.name); hidden || err != nil {
+			return nil, err // it took the place of one of the host's
+		}
 	}
 	p := &pulledDir{was: e.ours.let.was, at: e.ours.place, host: &e.ours.let.host}
 	names := map[string]bool{}
