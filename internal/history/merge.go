@@ -182,8 +182,8 @@ func (m *merger) open() error {
 		return errors.New("it has become another fork meanwhile")
 	}
 	m.secret, m.top, m.was = secret, top, was
-	m.released, m.pulled = released{of: m.theirs, path: o.Fork}, released{of: m.ours, path: o.DB}
-	if m.released.since, err = m.theirs.Span(was.Checkpoint); err == nil {
+	m.released, m.pulled = newReleased(m.theirs, o.Fork), newReleased(m.ours, o.DB)
+	if m.released.since, err = m.theirs.Span(0); err == nil {
 		m.pulled.since, err = m.ours.Span(of)
 	}
 	if err != nil {
@@ -205,6 +205,10 @@ func (m *merger) open() error {
 	if errors.Is(err, sqlvfs.ErrNoCheckpoint) {
 		return cli.WithHint(fmt.Errorf("its checkpoint %d, up to which it was merged, was dropped: what has changed since is not known", was.Checkpoint),
 			"make another fork, and go on there; art undo, if nothing else has changed since, goes back to before that merge")
+	}
+	if err == nil {
+		m.before = released{of: m.base, path: o.Fork, then: m.released.then}
+		m.before.since, err = m.base.Span(0)
 	}
 	if err == nil {
 		m.theirMay, err = m.theirs.Since(m.base)

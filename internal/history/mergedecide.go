@@ -27,6 +27,7 @@ type merger struct {
 	held               *os.File      // which says that somebody uses that
 	base, ours, theirs *sqlvfs.Moment
 	released           released // of the fork
+	before             released // of the base, if that is a checkpoint of the fork; it shares what released has opened
 	pulled             released // of the parent
 	again              bool     // some of the fork was merged before: base is a checkpoint of it, not of the parent
 	ourMay, theirMay   *sqlvfs.Difference

@@ -203,7 +203,7 @@ func (m *merger) placesInDirs() (map[place]map[place]bool, error) {
 // nameBelow is namesBelow for one of them, if the host's shows there.
 func (m *merger) nameBelow(e *entry, at place) error {
 	rest := strings.TrimPrefix(at.path, e.ours.place.path+"/")
-	b := &entry{at: path.Join(e.at, rest), was: path.Join(e.was, rest), place: e.ours.place.join(path.Dir(rest)), name: path.Base(rest), base: e.base, ours: e.ours}
+	b := &entry{dir: e.dir, at: path.Join(e.at, rest), was: path.Join(e.was, rest), place: e.ours.place.join(path.Dir(rest)), name: path.Base(rest), base: e.base, ours: e.ours}
 	for _, name := range strings.Split(rest, "/") {
 		for _, t := range []**version{&b.base, &b.ours} {
 			is, err := m.child(*t, name)

@@ -40,7 +40,7 @@ func (m *merger) unlink(e *entry) {
 		m.unlinks = append(m.unlinks, e)
 	}
 	for _, b := range e.below {
-		if b.through != nil {
+		if b.through != nil && !b.uncounted {
 			m.loses = append(m.loses, b.through)
 		}
 	}

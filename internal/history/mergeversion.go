@@ -88,7 +88,11 @@ func (m *merger) child(dir *version, name string) (*version, error) {
 // follows tells whether a directory is at the place of one that a pull may have let go of, and nobody has removed that: it shows the host's
 // there, or was made when the host had nothing there any more.
 func (m *merger) follows(dir *version, name string, t *version) (bool, error) {
-	switch at := dir.place.join(name); {
+	at := dir.place.join(name)
+	if dir.under != nil {
+		at = dir.origin().join(name)
+	}
+	switch {
 	case !t.rowDir() || dir.row == nil:
 		return false, nil
 	case t.origin() != (place{}):
@@ -213,6 +217,9 @@ func (m *merger) same(a, b *version) (bool, error) {
 		return a == b, nil
 	case a.row == nil && b.row == nil:
 		return a.place == b.place, nil
+	}
+	if a.key() == b.key() {
+		return true, nil
 	}
 	if d := m.may(a, b); d != nil && !d.Inodes[a.row.Ino] && d.Names[a.row.Ino] == nil {
 		return true, nil

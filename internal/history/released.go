@@ -22,12 +22,16 @@ type letGo struct {
 	host     sqlvfs.Baseline
 }
 
-// released finds what a database had before a pull let go of it.
+// released finds what a tree had before a pull let go of it.
 type released struct {
 	of    *sqlvfs.Moment
-	path  string                   // of the database
-	since *sqlvfs.Span             // since the tree that is compared with
+	path  string                   // of its database
+	since *sqlvfs.Span             // what counts: of a fork's trees all pulls from it, of the parent's those since it was made
 	then  map[int64]*sqlvfs.Moment // checkpoints before pulls; nil: it was dropped
+}
+
+func newReleased(of *sqlvfs.Moment, db string) released {
+	return released{of: of, path: db, then: map[int64]*sqlvfs.Moment{}}
 }
 
 func (r *released) close() {
@@ -58,9 +62,6 @@ func (r *released) open(id int64) (*sqlvfs.Moment, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if r.then == nil {
-		r.then = map[int64]*sqlvfs.Moment{}
 	}
 	r.then[id] = then
 	return then, nil
@@ -94,11 +95,13 @@ func (r *released) find(dir sqlvfs.Ino, name string) (*sqlvfs.Moment, sqlvfs.Ino
 	return then, ino, err
 }
 
-// pullsOf returns what is known of the pulls of the database that a moment is of; nil: it is the base, since which they were.
+// pullsOf returns what is known of the pulls that have led to a moment; nil: it is a checkpoint of the parent, since which they were.
 func (m *merger) pullsOf(at *sqlvfs.Moment) *released {
 	switch {
 	case at == m.theirs || m.released.has(at):
 		return &m.released
+	case at == m.base && m.again:
+		return &m.before
 	case at == m.ours || m.pulled.has(at):
 		return &m.pulled
 	}
@@ -171,7 +174,8 @@ func (m *merger) letGoAs(r *released, rel *sqlvfs.Released, err error) (*letGo, 
 
 // unchanged returns what the base has, if that is what a pull has let go of; nil: it is not, or is a directory.
 func (m *merger) unchanged(r *released, rel *sqlvfs.Released) (*version, error) {
-	if m.again != (r == &m.released) && rel.Ino > m.top || m.again && r == &m.pulled {
+	ofFork := r != &m.pulled
+	if m.again != ofFork && rel.Ino > m.top || m.again && !ofFork {
 		return nil, nil
 	}
 	was, err := m.version(m.base, rel.Ino)
@@ -212,6 +216,7 @@ func (m *merger) beforePull(e *entry) {
 		}
 		return
 	}
+	e.base = dirBefore(e.base, e.ours)
 	e.theirs = unreleased(e.theirs, e.ours)
 	t := e.theirs
 	if !t.rowDir() || !e.base.rowDir() || e.ours.ofHost() || t.m != m.theirs || e.ours.rowDir() && e.ours.place == t.place {
@@ -221,12 +226,25 @@ func (m *merger) beforePull(e *entry) {
 	now := *t
 	now.place = e.base.place
 	switch {
-	case t.row.Ino == e.base.row.Ino && (m.again || t.row.Ino <= m.top):
-		e.theirs = &now
 	case t.let != nil && t.let.was.rowDir() && t.let.was.place == now.place:
 		now.under, now.let = t.let.was, nil
 		e.theirs = &now
+	case t.row.Ino == e.base.row.Ino && (m.again || t.row.Ino <= m.top):
+		e.theirs = &now
 	}
+}
+
+// dirBefore has a directory of the base be what it was before a pull, where the parent's shows nothing of the host's, as it did not then.
+func dirBefore(t, ours *version) *version {
+	if t == nil || t.let == nil || !t.let.was.rowDir() || t.let.was.place != (place{}) || !ours.rowDir() || ours.place != (place{}) {
+		return t
+	}
+	if !t.rowDir() {
+		return t.let.was
+	}
+	now := *t
+	now.place, now.under, now.let = place{}, t.let.was, nil
+	return &now
 }
 
 // unreleased is what a version was before a pull, unless another one, too, is what the host has there.

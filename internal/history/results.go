@@ -125,7 +125,8 @@ func (c *compared) look(ctx context.Context, path string, o *CompareOptions) err
 		return err
 	}
 	defer d.close()
-	d.released = &released{of: to, path: path}
+	r := newReleased(to, path)
+	d.released = &r
 	if d.released.since, err = to.Span(0); err == nil {
 		err = d.fromOwn()
 	}

@@ -1,0 +1,199 @@
+package reconcile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/riverlytech/art/internal/history"
+	"github.com/riverlytech/art/sqlvfs/fsck"
+)
+
+// mergeStories are what befalls a database p and its forks f and g, in turn. A line is an edit of one of them or of the host, the making of the
+// forks, a merge or pull with the paths that it names as in conflict, an undo, or what one of them is to have.
+var mergeStories = map[string]string{
+	"a name that does not show here goes with a renamed directory": `
+		host mkdir d
+		host write d/x one
+		forks
+		p remove d
+		f append d/x two
+		f rename d/x b
+		merge f d
+		f rename d k
+		merge f
+		p has b onetwo
+		p lacks k/x`,
+	"a conflict in a directory that the fork has pulled": `
+		host mkdir d
+		host write d/x one
+		forks
+		p remove d/x
+		g append d/x two
+		pull g
+		merge g d/x
+		merge g d/x
+		p lacks d/x
+		p write d/new three
+		g write d/y four
+		merge g d/x
+		p has d/y four
+		force g
+		p has d/x onetwo
+		p has d/new three
+		merge g`,
+	"the fork has pulled before it was merged, and goes on": `
+		p mkdir b
+		p write b/k p
+		p write t p
+		p write u p
+		forks
+		pull f
+		merge f
+		f append b/k f
+		f write b/n f
+		f append t f
+		f remove u
+		merge f
+		p has b/k pf
+		p has b/n f
+		p has t pf
+		p lacks u
+		f append b/k more
+		f mkdir b/s
+		merge f
+		p has b/k pfmore
+		p has b/s dir
+		merge f`,
+	"the fork was merged, has pulled, and goes on": `
+		forks
+		f mkdir b
+		f mkdir b/s
+		f write b/s/k f
+		f write b/t f
+		merge f
+		pull f
+		f append b/s/k 1
+		f remove b/t
+		merge f
+		f append b/s/k 2
+		f write b/s/n f
+		merge f
+		p has b/s/k f12
+		p has b/s/n f
+		p lacks b/t
+		merge f`,
+	"a conflict in a directory that the parent has made, and the fork has pulled": `
+		p mkdir b
+		p write b/k p
+		forks
+		p remove b/k
+		pull f
+		f append b/k f
+		merge f b/k
+		f write b/new f
+		p write b/a p
+		merge f b/k
+		p has b/new f
+		force f
+		p has b/k pf
+		p has b/a p
+		merge f`,
+	"what was put in place of a renamed directory is merged again": `
+		p mkdir d
+		p write d/a one
+		forks
+		p append d/a p
+		f rename d e
+		f mkdir d
+		f write d/a f
+		merge f
+		p has e/a onep
+		p has d/a f
+		undo p
+		p has d/a onep
+		merge f
+		f append e/a more
+		f remove d
+		merge f e/a
+		p has e/a onep
+		p lacks d/a`,
+}
+
+func TestMergeStories(t *testing.T) {
+	for name, script := range mergeStories {
+		t.Run(name, func(t *testing.T) {
+			dir, err := fastDir()
+			must(t, err)
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			b := bench{t, filepath.Join(dir, "ws"), filepath.Join(dir, "ws.db")}
+			must(t, os.Mkdir(b.ws, 0o755))
+			f := mergeFamily{"p": b}
+			for line := range strings.Lines(strings.TrimSpace(script)) {
+				f.step(t, strings.Fields(line))
+				for who, b := range f {
+					if found, err := fsck.Check(b.db); len(f) > 1 && (err != nil || len(found) > 0) {
+						t.Fatalf("%safter that %s is damaged: %v %v", line, who, found, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// mergeFamily are a database and its forks by their names.
+type mergeFamily map[string]bench
+
+// step does what a line says.
+func (f mergeFamily) step(t *testing.T, line []string) {
+	t.Helper()
+	named := func(told string, err error, want []string) {
+		t.Helper()
+		if is := conflicts(told); fmt.Sprint(is) != fmt.Sprint(want) || err != nil && !errors.Is(err, ErrConflicts) {
+			t.Fatalf("%s names %q: %v\n%s", strings.Join(line, " "), is, err, told)
+		}
+	}
+	p := f["p"]
+	switch line[0] {
+	case "host":
+		do(hostEditor{p}, line[1:])
+	case "forks":
+		p.guest(func(*guest) {})
+		p.know()
+		f["f"], f["g"] = p.fork(), p.fork()
+	case "merge":
+		_, told, err := p.merge(f[line[1]])
+		named(told, err, line[2:])
+	case "force":
+		_, told, err := p.merge(f[line[1]], forceMerge)
+		named(told, err, line[2:])
+	case "pull":
+		_, told, err := f[line[1]].run(Pull, p.ws)
+		named(told, err, line[2:])
+	case "undo":
+		var buf bytes.Buffer
+		must(t, history.Undo(context.Background(), f[line[1]].historyOptions(&buf)))
+	default:
+		b, ok := f[line[0]]
+		if !ok {
+			t.Fatalf("no such step: %q", line)
+		}
+		switch line[1] {
+		case "has":
+			if is := b.portrait()[line[2]]; !strings.HasSuffix(" "+is, " "+line[3]) {
+				t.Errorf("%s has %q as %s, and not %q", line[0], is, line[2], line[3])
+			}
+		case "lacks":
+			if is, has := b.portrait()[line[2]]; has {
+				t.Errorf("%s has %q as %s", line[0], is, line[2])
+			}
+		default:
+			b.guest(func(g *guest) { do(guestEditor{g}, line[1:]) })
+		}
+	}
+}
