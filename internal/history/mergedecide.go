@@ -154,7 +154,9 @@ func (m *merger) decide() error {
 	if err := m.resolveDirs(); err != nil {
 		return err
 	}
-	m.removeFiles()
+	if err := m.removeFiles(); err != nil {
+		return err
+	}
 	if err := m.resolveFiles(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/reconcile/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -253,6 +254,58 @@ func (m *merger) losesName(e *entry, f sqlvfs.HostFile) error {
 		m.counted = append(m.counted, r.Ino)
 	}
 	return nil
+}
+
+// takeUnnamed takes over what the fork has changed of a file of which it has removed the last entry: the host shows it by other names still,
+// and no entry leads to it. It tells whether it stays as it is, since both have changed it.
+func (m *merger) takeUnnamed(e *entry) (left bool, err error) {
+	if e.theirs != nil || e.ours == nil || e.ours.row == nil {
+		return false, nil
+	}
+	var ino sqlvfs.Ino
+	switch o := e.ours.row.Origin; {
+	case e.base != nil && e.base.row != nil:
+		if ino = e.base.row.Ino; !m.again && ino > m.top {
+			return false, nil
+		}
+	case m.pending[e.was] == pendingWhole && o != nil: // the base had removed it, and that was not merged
+		theirs, err := m.linksOf(m.theirs)
+		if err != nil {
+			return false, err
+		}
+		ino = theirs.rows[sqlvfs.HostFileOf(o.Base, &o.Fingerprint)].Ino
+	}
+	if ino == 0 || m.made[ino] != nil {
+		return false, nil
+	}
+	t, err := m.version(m.theirs, ino)
+	if err != nil || t == nil || t.row.Attr.Nlink == 0 || !t.row.Attr.IsRegular() || !e.ours.row.Attr.IsRegular() {
+		return false, err
+	}
+	if named, err := m.theirs.NameOf(ino); err != nil || named.Dir != 0 {
+		return false, err
+	}
+	if same, err := m.same(e.base, t); err != nil || same {
+		return false, err
+	}
+	is := *e
+	is.theirs = t
+	base, ours, theirs, err := m.states(&is)
+	if err != nil {
+		return false, err
+	}
+	d := classify.Classify(base, ours, theirs)
+	if d.Conflict() {
+		if d = m.conflict(&is, d); d.Conflict() {
+			return true, nil
+		}
+	}
+	if d.Pull() {
+		to := &node{ino: e.ours.row.Ino}
+		m.made[ino] = to
+		m.takes = append(m.takes, take{to, t, d.Content == classify.Guest, d.Mode == classify.Guest, d.Owner == classify.Guest, d.Xattrs == classify.Guest, d.Content == classify.Guest})
+	}
+	return false, nil
 }
 
 // hostNames returns by how many names the host alone shows what is made of a file of the fork's.

@@ -340,15 +340,23 @@ func (m *merger) leaveMoved(e *entry) {
 const movedToConflict = "the fork has moved it to a path that is in conflict"
 
 // removeFiles removes the files that theirs has removed, but for those that it has renamed to a path in conflict.
-func (m *merger) removeFiles() {
+func (m *merger) removeFiles() error {
 	for _, e := range m.removedFiles {
-		switch {
-		case !m.inConflict(e):
+		if m.inConflict(e) {
+			if !m.opt.Ours {
+				m.leave(e.at, false, movedToConflict)
+			}
+			continue
+		}
+		left, err := m.takeUnnamed(e)
+		if err != nil {
+			return err
+		}
+		if !left {
 			m.drop(e)
-		case !m.opt.Ours:
-			m.leave(e.at, false, movedToConflict)
 		}
 	}
+	return nil
 }
 
 // known returns the parent's inode that a file of the fork's is, if it has not changed it, or neither side has.

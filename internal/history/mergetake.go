@@ -26,8 +26,11 @@ func (m *merger) takeTheirs(e *entry) error {
 		m.removedFiles = append(m.removedFiles, e)
 		return nil
 	}
-	m.drop(e)
-	return nil
+	left, err := m.takeUnnamed(e)
+	if err == nil && !left {
+		m.drop(e)
+	}
+	return err
 }
 
 // unlink has a name lead to nothing of the parent's.

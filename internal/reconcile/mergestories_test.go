@@ -104,6 +104,30 @@ var mergeStories = map[string]string{
 		p has b/k pf
 		p has b/a p
 		merge f`,
+	"a file that only the host names is changed in the fork": `
+		host write a h
+		host link a c
+		p append a p
+		forks
+		f append a f
+		f remove a
+		merge f
+		p has c hpf
+		p lacks a`,
+	"a file that only the host names is changed in both": `
+		host write a h
+		host link a c
+		p append a p
+		forks
+		f append a f
+		f remove a
+		p append a more
+		merge f a
+		p has c hpmore
+		merge f a
+		force f
+		p has c hpf
+		p lacks a`,
 	"what was put in place of a renamed directory is merged again": `
 		p mkdir d
 		p write d/a one
