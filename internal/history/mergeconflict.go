@@ -73,8 +73,11 @@ func (m *merger) conflict(e *entry, d classify.Decision) classify.Decision {
 // markConflict notes that what theirs has at a path is not applied, because of a conflict: where it was before, it stays.
 func (m *merger) markConflict(e *entry) {
 	t := e.theirs
-	if e.ours.ofHost() {
+	switch {
+	case e.ours.ofHost():
 		m.stays[e.ours.place] = true
+	case e.ours == nil && e.base != nil && e.base.place != (place{}): // unless the parent has renamed it
+		m.mayStay = append(m.mayStay, e.base.place)
 	}
 	if t == nil || t.row == nil || e.isAboutMarks() {
 		return
@@ -88,16 +91,26 @@ func (e *entry) isAboutMarks() bool {
 }
 
 // showsHere tells whether the host's shows at a place, or above it, because that is in conflict.
-func (m *merger) showsHere(p place) bool {
+func (m *merger) showsHere(p place) (bool, error) {
+	for ; len(m.mayStay) > 0; m.mayStay = m.mayStay[1:] {
+		at := m.mayStay[0]
+		shown, err := m.isShown(at)
+		if err != nil {
+			return false, err
+		}
+		if shown {
+			m.stays[at] = true
+		}
+	}
 	for ; p != (place{}) && len(m.stays) > 0; p.path = path.Dir(p.path) {
 		if m.stays[p] {
-			return true
+			return true, nil
 		}
 		if p.path == "." {
 			break
 		}
 	}
-	return false
+	return false, nil
 }
 
 // spreadConflicts notes all that is in directories which are not applied.

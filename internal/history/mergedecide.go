@@ -39,7 +39,8 @@ type merger struct {
 	compared           map[[2]versionKey]bool // what is known to be the same, or not
 	walked             map[sqlvfs.Ino]bool    // directories of the fork
 	pending            unsettled              // what is in conflict since the last merge
-	stays              map[place]bool         // what shows of the host's at a path in conflict
+	stays              map[place]bool         // what shows of the host's at a path in conflict, or where the parent has renamed that to
+	mayStay            []place                // same, if it shows
 	spaces             map[string]bool        // names of workspaces, and of other layers, in the root
 
 	made         map[sqlvfs.Ino]*node      // where what the fork has is, or goes to, by its number there

@@ -98,33 +98,42 @@ func (m *merger) throughHost(e *entry) error {
 
 // isShown tells whether what the host has at a place shows somewhere in the parent: it has not hidden that, or a directory above it.
 func (m *merger) isShown(at place) (bool, error) {
-	for at.path != "." {
-		dir, name := place{at.base, path.Dir(at.path)}, path.Base(at.path)
-		rows, err := m.ours.From(dir.base, dir.path)
+	for ; ; at.path = path.Dir(at.path) {
+		if at.path == "." {
+			return true, nil
+		}
+		if dirs, err := m.dirsAt(at); err != nil || len(dirs) > 0 {
+			return err == nil, err
+		}
+		above, err := m.dirsAt(place{at.base, path.Dir(at.path)})
 		if err != nil {
 			return false, err
 		}
-		known := false
-		for _, ino := range rows {
-			is, err := m.version(m.ours, ino)
-			if err != nil {
-				return false, err
-			}
-			if !is.rowDir() {
-				continue
-			}
-			known = true
-			t, err := m.child(is, name)
+		for _, dir := range above {
+			t, err := m.child(dir, path.Base(at.path))
 			if err != nil || t.ofHost() && t.place == at {
 				return err == nil, err
 			}
 		}
-		if known {
+		if len(above) > 0 {
 			return false, nil
 		}
-		at = dir
 	}
-	return true, nil
+}
+
+// dirsAt returns the directories of the parent, wherever they are by now, that show what the host has in one.
+func (m *merger) dirsAt(at place) (list []*version, err error) {
+	rows, err := m.ours.From(at.base, at.path)
+	for _, ino := range rows {
+		if err != nil {
+			break
+		}
+		var t *version
+		if t, err = m.version(m.ours, ino); t.rowDir() && t.place == at {
+			list = append(list, t)
+		}
+	}
+	return list, err
 }
 
 // namesBelow finds the names of the host's that go with a directory of its that the fork has removed, of files that have others: the fork has

@@ -70,9 +70,11 @@ func (m *merger) moveHere(e *entry) (bool, error) {
 
 // makeDir makes a directory that was added, and what is in it.
 func (m *merger) makeDir(e *entry) error {
-	if m.showsHere(e.theirs.place) {
-		m.leaveMoved(e)
-		return nil
+	if stays, err := m.showsHere(e.theirs.place); err != nil || stays {
+		if err == nil {
+			m.leaveMoved(e)
+		}
+		return err
 	}
 	if err := m.onlyOnce(e); err != nil {
 		return err
@@ -300,11 +302,15 @@ func (m *merger) resolveFiles() error {
 				return err
 			}
 		}
-		if to == nil && m.showsHere(e.theirs.origin()) {
-			m.leaveMoved(e)
-			continue
-		}
 		if to == nil {
+			stays, err := m.showsHere(e.theirs.origin())
+			if err != nil {
+				return err
+			}
+			if stays {
+				m.leaveMoved(e)
+				continue
+			}
 			to = m.make(e.theirs)
 		}
 		m.links = append(m.links, link{e, to})

@@ -128,6 +128,17 @@ var mergeStories = map[string]string{
 		force f
 		p has c hpf
 		p lacks a`,
+	"each moves what the other has in a directory": `
+		host mkdir d
+		host mkdir e
+		host write d/x h
+		forks
+		p rename d z
+		f rename d/x e/x
+		merge f d e/x
+		p has z/x h
+		p lacks e/x
+		merge f d e/x`,
 	"what was put in place of a renamed directory is merged again": `
 		p mkdir d
 		p write d/a one
