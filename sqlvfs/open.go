@@ -47,6 +47,8 @@ type Options struct {
 	Placed func()
 	// Bulk says that much comes in at once, to stay: it is copied from the log while more comes.
 	Bulk bool
+	// Replicated says that another process copies the log to a store while this one writes it (see Replicated). The log is left to that.
+	Replicated bool
 	// OnCommit is told what has been committed: changes of files that steps have made which are a guest's (see [Tx.ByGuest]), and checkpoints.
 	// It is called by whoever commits, by one at a time, and must not wait. nil: nobody is told, and nothing is done for it.
 	OnCommit func(*CommitEvent)
@@ -104,7 +106,10 @@ func NewRoot() Attr {
 // that another process writes to, with [*InUseError], unless that is about to close it. Nothing is
 // changed in any of these cases.
 func Open(path string, opt Options) (*Store, error) {
-	if opt.Bulk {
+	switch {
+	case opt.Replicated:
+		return openStore(path, opt, defaults.replicated())
+	case opt.Bulk:
 		return openStore(path, opt, defaults.bulk())
 	}
 	return openStore(path, opt, defaults)
@@ -125,6 +130,7 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 			path:        path,
 			readOnly:    opt.ReadOnly || opt.At != "",
 			frozen:      opt.Beside != nil,
+			replicated:  opt.Replicated,
 			fresh:       fresh,
 			maxDirty:    opt.MaxDirty,
 			occasion:    opt.Checkpoint,
@@ -264,6 +270,11 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 	}
 	if err := initSchema(w.Conn, app, version, root); err != nil {
 		return err
+	}
+	if s.replicated {
+		if err := identify(w); err != nil {
+			return err
+		}
 	}
 	orphans, err := database.QueryInt(w.Conn, "SELECT count(*) FROM art_orphan")
 	if err != nil || orphans == 0 {

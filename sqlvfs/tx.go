@@ -65,6 +65,7 @@ type fixed struct {
 	tuning
 	path        string
 	readOnly    bool
+	replicated  bool // see Options.Replicated
 	frozen      bool // all connections read one commit, see Options.Beside
 	fresh       bool // made by Open
 	chunkSize   int64

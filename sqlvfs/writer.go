@@ -471,6 +471,10 @@ func (w *writer) finish() {
 		end := time.Now().Add(thinAtEnd)
 		w.thinWhile(func() bool { return time.Now().Before(end) })
 		w.shrink(math.MaxInt64)
+	}
+	if w.wrote && w.store.replicated {
+		fail(w.sync()) // the log is another process's to copy, unless that has ended
+	} else if w.wrote {
 		fail(w.Exec(fmt.Sprintf("PRAGMA busy_timeout=%d", lastWait.Milliseconds())))
 		err := w.truncateLog()
 		if full := isFull(err); full || errors.Is(err, sqlite3.BUSY) {

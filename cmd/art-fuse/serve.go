@@ -115,7 +115,7 @@ type server struct {
 
 // openServer opens the database over the workspace and the layers beside it.
 func openServer(db string, what *control.Serve, opened func()) (*server, error) {
-	how := sqlvfs.Options{Create: true, Placed: opened, Every: what.Checkpoints.Every, Keep: keep(what)}
+	how := sqlvfs.Options{Create: true, Placed: opened, Every: what.Checkpoints.Every, Keep: keep(what), Replicated: what.Replicated}
 	if !what.Checkpoints.Off {
 		how.Checkpoint = sqlvfs.AtSession
 	}
@@ -127,6 +127,11 @@ func openServer(db string, what *control.Serve, opened func()) (*server, error) 
 	store, overlay, err := openOverlay(db, what.Base, what.Name, how, true, what.Hide, what.Show)
 	if err != nil {
 		return nil, err
+	}
+	if parents := store.Parents(); what.Replicated && len(parents) > 0 {
+		store.Discard()
+		return nil, cli.WithHint(fmt.Errorf("replicate %s: it is a fork, which reads from %s: a copy of it alone could not be read", db, parents[0]),
+			"art-fuse backup makes a database of it that needs no other; or replicate that one, and bring what the fork has changed there with art merge")
 	}
 	s := &server{what: what, store: store, overlay: overlay, commits: tells}
 	ring, err := control.MapRing(os.NewFile(control.RingFD, "ring"))
