@@ -22,7 +22,7 @@ export CGO_ENABLED := 0
 
 .PHONY: build demo test test-long tested test-agents test-clients test-otel test-arm64 fuzz cover lint bench install packages clean help
 
-build: ## Build the four programs into .build/bin (static)
+build: ## Build the programs into .build/bin (static)
 	@mkdir -p $(BIN)
 	go build $(RACE) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN)/ $(PROGRAMS)
 
@@ -125,7 +125,7 @@ bench: build ## Measure art against the host's file system and other overlays; t
 # people use by themselves too are linked into bin. sudo often drops Go from
 # PATH: then what `make build` left is installed.
 HELPERS := art-fuse art-sync art-trace
-HIDDEN := art-net
+HIDDEN := art-net art-replicate
 install: ## Install under PREFIX (/usr/local), honours DESTDIR, LIBEXECDIR, MANDIR and BOOTDIR
 	@if command -v go >/dev/null; then $(MAKE) --no-print-directory build; \
 	elif [ ! -x $(BIN)/art ]; then echo "make: nothing is built and go is not in PATH: run make build first" >&2; exit 1; fi

@@ -48,7 +48,7 @@ var isSession bool
 var commands = map[string]func(*flags.Command, []string) (int, error){
 	"run": runSession, "config": runConfig, "trust": runTrust, "presets": runPresets, "doctor": runDoctor, "home": runHome, "agent": runAgent,
 	"ps": runPs, "attach": runAttach, "logs": runLogs, "kill": runKill, "wait": runWait, "exec": runExec, "net": runNet, "ports": runPorts,
-	"grant": runGrant, "grants": runGrants,
+	"grant": runGrant, "grants": runGrants, "restore": runRestore,
 }
 
 func run(args []string) (int, error) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/replica/place"
 	"github.com/riverlytech/art/internal/toolchain"
 )
 
@@ -78,6 +79,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		"systemd":   boolean(&s.Systemd),
 		"commands":  boolean(&s.Commands),
 		"notify":    func(n *node) error { return n.notify(&s.Notify) },
+		"replicate": entry(&s.Replicate, placeOfCopies),
 		"mode":      word(&s.Mode, "direct", "overlay"),
 		"env":       list(&s.Env, variable),
 		"hide":      list(&s.Hide, src.pattern),
@@ -99,7 +101,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		"limits": func(n *node) error { return n.limits(limits, s.Limits) },
 	}
 	if !src.user {
-		for _, key := range []string{"workspace", "db", "mode", "home", "notify", "systemd", "commands", "keep"} {
+		for _, key := range []string{"workspace", "db", "mode", "home", "notify", "systemd", "commands", "keep", "replicate"} {
 			keys[key] = func(n *node) error { return n.errorf("%q can only be set in the user's file", key) }
 		}
 	}
@@ -160,6 +162,14 @@ func (n *node) notify(into *Entry) error {
 		return n.errorf("%q is not a command", v)
 	}
 	return n.unexpected("true, false or a command")
+}
+
+// placeOfCopies checks the URL of a place for copies of databases.
+func placeOfCopies(n *node, url string) (string, error) {
+	if _, err := place.Parse(url); err != nil {
+		return "", n.errorf("%v", err)
+	}
+	return url, nil
 }
 
 // homeName checks the name of a home.

@@ -30,6 +30,8 @@ type Settings struct {
 	Systemd Entry
 	// Commands is "true" where sessions learn which commands they run. Only the user's file has it.
 	Commands Entry
+	// Replicate is the URL of the place below which databases are copied while sessions write them. Only the user's file has it.
+	Replicate Entry
 	// Notify is "true" or "false", or the command that notifies the user. Only the user's file has it.
 	Notify Entry
 	// End says what becomes of what the command leaves running: "kill", "wait" or "ask".

@@ -61,7 +61,7 @@ func (h *host) fusermount() Finding {
 // helpers reports on art's own programs, which have to be of its version.
 func helpers() []Finding {
 	var findings []Finding
-	for _, name := range []string{"art-fuse", "art-net", "art-trace", "art-sync"} {
+	for _, name := range []string{"art-fuse", "art-net", "art-trace", "art-sync", "art-replicate"} {
 		f := Finding{What: name}
 		if path, err := helper(name); err != nil {
 			f = failure(name, err)

@@ -35,7 +35,7 @@ func TestPackage(t *testing.T) {
 		if !same(t, deb, filepath.Join(again, filepath.Base(deb))) {
 			t.Error("the same commit gives another package")
 		}
-		for _, program := range []string{"art", "art-fuse", "art-net", "art-sync", "art-trace"} {
+		for _, program := range []string{"art", "art-fuse", "art-net", "art-replicate", "art-sync", "art-trace"} {
 			text := read(t, filepath.Join(tmp, "bin-"+runtime.GOARCH, program))
 			if strings.Contains(text, repo) {
 				t.Errorf("%s holds the name of the directory that it was built in", program)

@@ -88,7 +88,7 @@ func TestInstall(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd, err, out)
 	}
-	for _, name := range []string{"bin/art", "bin/art-fuse", "bin/art-sync", "bin/art-trace", "lib/art/art-fuse", "lib/art/art-trace", "lib/art/art-sync", "lib/art/art-net"} {
+	for _, name := range []string{"bin/art", "bin/art-fuse", "bin/art-sync", "bin/art-trace", "lib/art/art-fuse", "lib/art/art-trace", "lib/art/art-sync", "lib/art/art-net", "lib/art/art-replicate"} {
 		if out, err := exec.Command(filepath.Join(dest, "opt/art", name), "--version").CombinedOutput(); err != nil {
 			t.Errorf("%s --version: %v\n%s", name, err, out)
 		}

@@ -113,6 +113,8 @@ var session = []Flag{
 	{Name: "commands", Says: "learn which commands run, and which of them changes what", More: `"art timeline", "art log --command" and "art blame" show it. A command then takes some 0.2 ms longer to begin and end: on two processors a loop of git's took a twentieth longer, and a small build of Go's a fiftieth. Your settings can turn it on for all sessions. It is of sessions with a database, without "--trace" and "--allow namespaces".`},
 	{Name: "events", Arg: "FILE", Offer: Files, Says: `tell what happens while it happens: JSON, an object a line, appended to a file, or to "unix:PATH", a socket that is listened at, or a descriptor's number`,
 		More: `It is told when the session begins and ends, with "--commands" when its commands do, which files were changed, what checkpoints there are, and what was denied. The guest does not see the file, wherever it lies. Nobody waits for who reads it: what is not read in time is lost, which is told too. What the keys are says docs/events.md.`},
+	{Name: "replicate", Arg: "URL", Says: `copy the database while the session writes it, to "s3://BUCKET/PATH" or "file:///DIRECTORY"; "none" has what settings say not be`,
+		More: `The copy is a second behind, as far as the store keeps up, and whole when art has ended; "art restore" brings it back. It is for this database alone, and one of a later state is not written over. Keys of a store come from the environment ("AWS_ACCESS_KEY_ID" and others), from "~/.aws" or from the machine, and the guest sees neither them nor the copy. While a store is away the session goes on, and says so. Behind a bucket's path there may be "?endpoint=URL" and "&region=NAME". Your settings can name a place for all databases.`},
 	{Name: "trace", Says: "trace system calls with art-trace(1)"},
 	{Name: "trace-log", Arg: "FILE", Offer: Files, Default: "standard error", Says: "where the trace goes", More: "The guest does not see the file, wherever it lies."},
 	{Name: "trace-syscalls", Arg: "LIST", Offer: Calls, Default: "all", Says: "the system calls to trace, between commas"},
@@ -171,6 +173,24 @@ func artCommands() []*Command {
 				{Name: "revoke", Says: "allow it no more"},
 				{Name: "json", Says: asJSON.Says, More: `Its keys are "key", "value" and "origin".`},
 			}},
+		{Name: "art restore", Says: "bring back a database that was copied to another place", Synopsis: []string{"URL [-d DB | -m DIR] [--at TIME]"}, Least: 1, Most: 1,
+			Text: `  URL is where "art run --replicate" has copied it to; with a place for all databases in
+  the settings, the name of the database comes behind that. What is brought back has
+  passed the check of art-fuse(1), and is where nothing was before.
+
+`,
+			Flags: []Flag{
+				{Name: "db", Short: "d", Arg: "DB", Offer: Files, Default: "that of the workspace", Says: "the database that is made"},
+				{Name: "mount", Short: "m", Arg: "DIR", Offer: Directories, Default: "the current directory", Says: `the workspace whose database it is to be, for "art run" there`,
+					More: `Where that is another directory than the database knows, the first session needs "--adopt".`},
+				{Name: "at", Arg: "TIME", Says: "as it was then: 17:30, 2006-01-02 17:30, or 20m for twenty minutes ago",
+					More: `A copy goes back for a week: in the last minutes each half a second, then each half a minute, five minutes and hour, as it was made.`},
+			},
+			Notes: `EXAMPLES
+  art run --replicate s3://backups/project make test
+  art restore s3://backups/project -d project.db
+  art restore file:///mnt/backup/project -d before.db --at 20m
+`},
 		{Name: "art doctor", Says: "look whether this host has what a session needs", Synopsis: []string{"[--attack] [--json] [flags]"}, Exits: AsDiff, Env: true,
 			Text: `  Says what to do about what is lacking. The flags are those of the sessions that it
   tries. The exit status is 1 if something fails, or breaks out, and 2 after an error.

@@ -38,6 +38,7 @@ func (s *session) abandon() {
 	if s.fuseDone != nil {
 		<-s.fuseDone
 	}
+	s.endReplica()
 }
 
 func (s *session) closeControl() {

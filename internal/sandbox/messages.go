@@ -107,6 +107,9 @@ func (s *session) started(m control.Received) error {
 	if err := s.watchFirst(m.PID); err != nil {
 		return err
 	}
+	if err := s.startReplica(); err != nil {
+		return err
+	}
 	if err := s.makeJoinable(m.PID); err != nil {
 		return err
 	}

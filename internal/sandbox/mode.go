@@ -131,6 +131,26 @@ func (o *request) begin() error {
 	return workspace.Make(filepath.Dir(o.Database))
 }
 
+// NewDatabase returns the path of a database that is to be made: the one that is named, or else that of the workspace. Its directory is there.
+func NewDatabase(o *Options) (string, error) {
+	if o.Database != "" {
+		return databasePath(o.Database)
+	}
+	user, err := readUser()
+	if err != nil {
+		return "", err
+	}
+	databases, err := workspace.Directory(user)
+	if err != nil {
+		return "", err
+	}
+	w, err := workspace.At(databases, o.Workspace)
+	if err == nil {
+		err = workspace.Make(databases)
+	}
+	return w.Database, err
+}
+
 func readUser() (*config.Settings, error) {
 	return config.ReadUser(config.UserFile(os.Getenv), os.Getenv("HOME"), seccomp.Options)
 }

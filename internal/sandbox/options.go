@@ -61,6 +61,8 @@ type Options struct {
 	Time time.Duration
 	// Notify is "true" or "false", whether to notify the user; "" leaves it to the settings.
 	Notify string
+	// Replicate is the URL of the place that the database is copied to, or "none"; "" leaves it to the settings.
+	Replicate string
 	// Commands is "true" or "false", whether to learn which command changes what; "" leaves it to the settings.
 	Commands string
 	// Systemd is "true" or "false", whether a session in the background is a unit of systemd; "" leaves it to the settings.

@@ -39,17 +39,18 @@ type prepared struct {
 	plainHome   *files.Directory // the home if that is a plain directory and holds any; else nil
 	limits      map[string]config.Limit
 	kept        kept
-	ssh         *control.SSH // what the guest's agent of SSH signs; nil without one
-	sshPath     string       // the socket of the caller's
-	net         *control.Net // what the guest may reach, if that is names alone; else nil
-	netSettings settingsFile // with it: what says so
-	netDenied   []string     // with it: what settings deny in whose place a flag is
-	published   []published  // ports
-	secrets     []string     // that a trace keeps to itself
-	release     func()       // ends the protection of the configuration, and the use of the home
-	failed      bool         // there will be no session
-	atEnd       string       // what becomes of what the command leaves running: kill, wait or ask
-	notify      string       // as config.Settings has it
+	ssh         *control.SSH     // what the guest's agent of SSH signs; nil without one
+	sshPath     string           // the socket of the caller's
+	net         *control.Net     // what the guest may reach, if that is names alone; else nil
+	netSettings settingsFile     // with it: what says so
+	netDenied   []string         // with it: what settings deny in whose place a flag is
+	published   []published      // ports
+	secrets     []string         // that a trace keeps to itself
+	release     func()           // ends the protection of the configuration, and the use of the home
+	failed      bool             // there will be no session
+	atEnd       string           // what becomes of what the command leaves running: kill, wait or ask
+	notify      string           // as config.Settings has it
+	replicate   *control.Replica // what is copied where; nil: nothing is
 	home        *home.Home
 	beside      <-chan []string // the other databases beside the session's
 }
@@ -83,7 +84,7 @@ func prepare(o *request) (_ *prepared, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.hideAll(settings, mounts); err != nil {
+	if err := p.hideAll(o, settings, mounts); err != nil {
 		return nil, err
 	}
 	if p.plan.Staging, err = stagingDir(); err != nil {
@@ -154,12 +155,15 @@ func (p *prepared) begin(o *request, settings *config.Settings) (err error) {
 }
 
 // hideAll notes all that the guest is not to see.
-func (p *prepared) hideAll(settings *config.Settings, mounts []config.Mount) error {
+func (p *prepared) hideAll(o *request, settings *config.Settings, mounts []config.Mount) error {
 	hide, err := expanded(settings.Hide)
 	if err != nil {
 		return err
 	}
-	hide = slices.Concat(hide, namedSockets(os.Getenv, mounts), config.UserHidden(os.Getenv), sessionsHidden(), agentsHidden(settings, mounts))
+	if err := p.useReplica(settings); err != nil {
+		return err
+	}
+	hide = slices.Concat(hide, replicaHidden(settings, o.user), namedSockets(os.Getenv, mounts), config.UserHidden(os.Getenv), sessionsHidden(), agentsHidden(settings, mounts))
 	if err := p.hide(hide, mounts); err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ type session struct {
 	sshAgent sshAgent
 	network  network // that of a guest that reaches names alone
 	ports    ports   // of the guest's that are reached on the host
+	replica  replica // of the database, at another place
 
 	events     *events.Stream  // what happens; nil: nobody is told
 	commits    <-chan struct{} // closed when all of that is told which art-fuse has committed; nil: it tells nothing
@@ -287,6 +288,10 @@ func (s *session) run(refusal error) (code int, err error) {
 			s.netEnded(err)
 		case err := <-s.ports.done:
 			s.portsEnded(err)
+		case err := <-s.replica.done:
+			s.replicaEnded(err)
+		case <-s.replica.again:
+			s.require(s.startReplica())
 		case <-s.hungUp:
 			s.hungUp = nil
 			s.hangup()
@@ -352,6 +357,7 @@ func (s *session) finish() (int, error) {
 	if s.fuseDone != nil {
 		s.fuseError = <-s.fuseDone
 	}
+	s.endReplica()
 	s.tellFiles()
 	s.endAgent()
 	s.tellLost()

@@ -143,6 +143,9 @@ func (o *request) over(s *config.Settings) error {
 	case s.Systemd.Value == "":
 		s.Systemd = config.Entry{Value: "false", Origin: config.Default}
 	}
+	if o.Replicate != "" {
+		s.Replicate = config.Entry{Value: o.Replicate, Origin: "--replicate"}
+	}
 	switch {
 	case o.Commands != "":
 		s.Commands = config.Entry{Value: o.Commands, Origin: "--commands"}

@@ -11,14 +11,14 @@ _art_spec() {
 	# generated: bash
 	case $1 in
 	'art')
-		payload=yes commands='run diff pull push reset status log blame timeline net checkpoint undo redo rewind fork merge bisect try compare gc list rm ps ports exec attach logs kill grant grants wait presets agent home config trust doctor' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
-		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
+		payload=yes commands='run diff pull push reset status log blame timeline net checkpoint undo redo rewind fork merge bisect try compare gc list rm ps ports exec attach logs kill grant grants wait presets agent home config trust restore doctor' words=''
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
+		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --replicate=nothing --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art run')
 		payload=yes commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --help'
-		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --help'
+		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --replicate=nothing --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report'
 		;;
 	'art diff')
 		payload= commands='' words='in_workspace'
@@ -227,18 +227,23 @@ _art_spec() {
 		;;
 	'art config')
 		payload= commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --json --schema --help'
-		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --json --schema --help'
+		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --replicate=nothing --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art trust')
 		payload= commands='' words='directories'
 		flags='-m --mount --dry-run --revoke --json --help'
 		offers='-m=directories --mount=directories'
 		;;
+	'art restore')
+		payload= commands='' words=''
+		flags='-d --db -m --mount --at --help'
+		offers='-d=files --db=files -m=directories --mount=directories --at=nothing'
+		;;
 	'art doctor')
 		payload= commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --attack --json --help'
-		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --attack --json --help'
+		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --replicate=nothing --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art-fuse')
 		payload= commands='ls cat stat tree mount check backup flatten' words=''

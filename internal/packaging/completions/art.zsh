@@ -90,6 +90,7 @@ _art_spec() {
         'home:the homes that --home names'
         'config:show the settings of a session, and where each was said'
         'trust:allow what the settings of a workspace ask for'
+        'restore:bring back a database that was copied to another place'
         'doctor:look whether this host has what a session needs')
       specs=(
         '(-m --mount)'{-m,--mount=}'[the workspace, a directory of the host]:DIR:_files -/'
@@ -116,6 +117,7 @@ _art_spec() {
         '*'--allow='[system calls that are refused otherwise]:CALLS:(io_uring keys namespaces perf sockets userfaultfd)'
         --commands'[learn which commands run, and which of them changes what]'
         --events='[tell what happens while it happens]:FILE:_files'
+        --replicate='[copy the database while the session writes it, to s3]:URL: '
         --trace'[trace system calls with art-trace(1)]'
         --trace-log='[where the trace goes]:FILE:_files'
         --trace-syscalls='[the system calls to trace, between commas]:LIST: _art_calls'
@@ -153,6 +155,7 @@ _art_spec() {
         '*'--allow='[system calls that are refused otherwise]:CALLS:(io_uring keys namespaces perf sockets userfaultfd)'
         --commands'[learn which commands run, and which of them changes what]'
         --events='[tell what happens while it happens]:FILE:_files'
+        --replicate='[copy the database while the session writes it, to s3]:URL: '
         --trace'[trace system calls with art-trace(1)]'
         --trace-log='[where the trace goes]:FILE:_files'
         --trace-syscalls='[the system calls to trace, between commas]:LIST: _art_calls'
@@ -648,6 +651,7 @@ _art_spec() {
         '*'--allow='[system calls that are refused otherwise]:CALLS:(io_uring keys namespaces perf sockets userfaultfd)'
         --commands'[learn which commands run, and which of them changes what]'
         --events='[tell what happens while it happens]:FILE:_files'
+        --replicate='[copy the database while the session writes it, to s3]:URL: '
         --trace'[trace system calls with art-trace(1)]'
         --trace-log='[where the trace goes]:FILE:_files'
         --trace-syscalls='[the system calls to trace, between commas]:LIST: _art_calls'
@@ -668,6 +672,15 @@ _art_spec() {
         --json'[print an object a line]'
         '(- *)'--help'[print help]'
         '1:word:_files -/')
+      ;;
+    'art restore')
+      payload=false
+      own=()
+      specs=(
+        '(-d --db)'{-d,--db=}'[the database that is made]:DB:_files'
+        '(-m --mount)'{-m,--mount=}'[the workspace whose database it is to be, for "art run" there]:DIR:_files -/'
+        --at='[as it was then]:TIME: '
+        '(- *)'--help'[print help]')
       ;;
     'art doctor')
       payload=false
@@ -697,6 +710,7 @@ _art_spec() {
         '*'--allow='[system calls that are refused otherwise]:CALLS:(io_uring keys namespaces perf sockets userfaultfd)'
         --commands'[learn which commands run, and which of them changes what]'
         --events='[tell what happens while it happens]:FILE:_files'
+        --replicate='[copy the database while the session writes it, to s3]:URL: '
         --trace'[trace system calls with art-trace(1)]'
         --trace-log='[where the trace goes]:FILE:_files'
         --trace-syscalls='[the system calls to trace, between commas]:LIST: _art_calls'

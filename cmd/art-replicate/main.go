@@ -1,0 +1,132 @@
+// Command art-replicate copies the database of a session to another place while the session writes it, and brings such copies back. It
+// is for art alone, which starts it: see control/replica.go.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/confine"
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/replica"
+	"github.com/riverlytech/art/internal/replica/place"
+	"github.com/riverlytech/art/internal/version"
+	"github.com/riverlytech/art/libexec"
+)
+
+const prog = "art-replicate"
+
+// memory is from where on the collector runs more often.
+const memory = 48 << 20
+
+// speaker is in whose name errors are told.
+var speaker = prog
+
+func main() {
+	err := libexec.CheckCaller(prog)
+	if err == nil {
+		err = run(os.Args[1:])
+	}
+	if err != nil {
+		if !errors.As(err, new(told)) {
+			cli.Fail(speaker, err)
+		}
+		os.Exit(cli.ExitError)
+	}
+}
+
+// told is an error that art has been told of.
+type told struct{ error }
+
+func run(args []string) error {
+	switch {
+	case len(args) == 1 && args[0] == "--version":
+		_, err := fmt.Printf("%s %s\n", prog, version.Version)
+		return err
+	case len(args) == 1 && args[0] == "copy":
+		return copyDatabase()
+	case len(args) == 4 && args[0] == "restore":
+		speaker = "art"
+		return restore(args[1], args[2], args[3])
+	}
+	return cli.WithHint(errors.New("read the command line: this program is for art alone"), "see art run --help, --replicate")
+}
+
+// copyDatabase copies what art has named until art closes standard input, and what is left then.
+func copyDatabase() error {
+	// Its end is that of the session, not a Ctrl-C that is meant for the command.
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	unix.Umask(0o077)
+	debug.SetMemoryLimit(memory)
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // it has credentials
+		return fmt.Errorf("keep others from this process: %w", err)
+	}
+	what, source := &control.Replica{}, os.NewFile(control.ReplicaFD, "what")
+	err := control.ReadFile(source, what)
+	source.Close()
+	if err != nil {
+		return fmt.Errorf("read what to copy: %w", err)
+	}
+	end := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(end)
+	}()
+	var mu sync.Mutex
+	tell := func(s control.ReplicaState) {
+		mu.Lock()
+		defer mu.Unlock()
+		_ = control.WriteFrame(os.Stdout, &s) // art has ended otherwise, and the copy is to be whole all the same
+	}
+	job, err := replica.Open(what, tell)
+	if err == nil {
+		err = confine.Replicate(written(what), read())
+	}
+	if err == nil {
+		err = job.Run(end)
+	}
+	if err != nil {
+		state := control.ReplicaState{Why: err.Error(), Refused: true}
+		var hinted interface{ Hint() string }
+		if errors.As(err, &hinted) {
+			state.Hint = hinted.Hint()
+		}
+		tell(state)
+		return told{err}
+	}
+	tell(control.ReplicaState{})
+	return nil
+}
+
+// written are the directories that it writes to: the database's, where SQLite makes and removes the log, and those of the copy.
+func written(what *control.Replica) []string {
+	dirs := []string{filepath.Dir(what.Database), what.Kept}
+	if dir := place.Directory(what.Place); dir != "" {
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
+// read are the files that credentials and certificates are in, as the clients of stores look for them.
+func read() (files []string) {
+	home := os.Getenv("HOME")
+	files = append(files, filepath.Join(home, ".aws", "credentials"), filepath.Join(home, ".aws", "config"))
+	for _, name := range []string{
+		"AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_CA_BUNDLE", "SSL_CERT_FILE",
+	} {
+		if path := os.Getenv(name); filepath.IsAbs(path) {
+			files = append(files, path)
+		}
+	}
+	return files
+}

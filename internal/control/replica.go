@@ -1,0 +1,28 @@
+package control
+
+// ReplicaFD is a pipe with the Replica that art-replicate is to make. It copies until the other side of its standard input is closed, then
+// copies what is left, and ends; meanwhile it writes ReplicaStates as frames to its standard output.
+const ReplicaFD = 3
+
+// Replica says what is to be copied, and where to.
+type Replica struct {
+	// Database is the path of the database, which a session writes, and Name what it is called at the place.
+	Database, Name string
+	// Place is the URL. It is not on the command line, which everybody can read.
+	Place string
+	// Kept is the directory for what is not copied yet.
+	Kept string
+}
+
+// ReplicaState is how far the copy is.
+type ReplicaState struct {
+	// Behind is since when, in milliseconds, something is committed that is not copied; 0: all is.
+	Behind uint64
+	// Waits is how much that is, in bytes.
+	Waits uint64
+	// Why is what keeps it from being copied, or "".
+	Why string
+	// Refused says that it stays so until somebody does something about it: Hint is what.
+	Refused bool
+	Hint    string
+}

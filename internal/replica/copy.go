@@ -1,0 +1,442 @@
+// Package replica copies databases elsewhere while sessions write them, and brings them back. The copying is Litestream's
+// (https://litestream.io): this package says when, to where, and whose copy it is. Of art's programs only art-replicate has it, since it
+// brings SQLite once more and the clients of stores.
+//
+// A place holds, beside Litestream's files, art.json ([Identity]).
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/benbjohnson/litestream"
+	"github.com/superfly/ltx"
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/replica/place"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+const (
+	// look is how often the log is looked at. With the time that a store takes, it is how far the copy is behind.
+	look = 250 * time.Millisecond
+	// retryMost is the longest time between two attempts at a store that is away.
+	retryMost = 5 * time.Second
+	// claimTime bounds an attempt to find out what is at a place, before anything is copied.
+	claimTime = 20 * time.Second
+	// stuck is how long the end waits for a store that takes nothing more.
+	stuck = 30 * time.Second
+	// leaving is how long the end waits for the session's server, which commits what is left.
+	leaving, serverPoll = 2 * time.Minute, 10 * time.Millisecond
+	// retention is how far back a copy can be brought back to.
+	retention = 7 * 24 * time.Hour
+	// identityEvery is how often the place is told what is in the copy.
+	identityEvery = time.Minute
+)
+
+// Job is a copy that is being made.
+type Job struct {
+	what   *control.Replica
+	tell   func(control.ReplicaState)
+	client *counted
+	own    objects
+	db     *litestream.DB
+	store  *litestream.Store
+	who    *Identity
+	// file is the database. Litestream's SQLite has locks of the process's, which the kernel drops when the process closes any descriptor
+	// of the file (fcntl(2)): so this one is opened before, closed after, and nothing else opens the database or its log meanwhile.
+	file *os.File
+
+	mu     sync.Mutex
+	since  time.Time // when what is not copied was first seen; zero: all is. GUARDED_BY(mu)
+	local  error     // why the log could not be read, the last time. GUARDED_BY(mu)
+	remote error     // why it could not be copied, the last time. GUARDED_BY(mu)
+}
+
+// Open finds out where a copy goes.
+func Open(what *control.Replica, tell func(control.ReplicaState)) (*Job, error) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // errors that count are told by this package
+	j := &Job{what: what, tell: tell}
+	ctx, cancel := context.WithTimeout(context.Background(), claimTime)
+	defer cancel()
+	if err := place.Make(what.Place); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(what.Kept, 0o700); err != nil {
+		return nil, fmt.Errorf("keep what is not copied yet: %w", err)
+	}
+	client, own, err := open(ctx, what.Place)
+	if err != nil {
+		return nil, err
+	}
+	j.client, j.own = &counted{ReplicaClient: client}, own
+	return j, nil
+}
+
+// Run copies until end is closed, and then what is left. The error is why not all was copied.
+func (j *Job) Run(end <-chan struct{}) error {
+	if err := j.claim(end); err != nil {
+		return err
+	}
+	if err := j.begin(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { j.read(ctx) })
+	running.Go(func() { j.upload(ctx) })
+	running.Go(func() { j.report(ctx) })
+	<-end
+	alone := j.awaitServer()
+	cancel()
+	running.Wait()
+	err := j.finish()
+	_ = sqlvfs.ForgetLeft(j.file)
+	j.file.Close()
+	if alone {
+		if serr := settle(j.what.Database); err == nil && serr != nil {
+			err = fmt.Errorf("all is copied, but the database was left with its log: %w", serr)
+		}
+	}
+	return err
+}
+
+// claim makes sure that the place is this database's. While it cannot be asked, it is asked again; at the end of the session that is
+// why nothing was copied.
+func (j *Job) claim(end <-chan struct{}) error {
+	began := time.Now()
+	for wait := look; ; wait = min(2*wait, retryMost) {
+		mine, err := identityOf(j.what.Database, j.what.Name)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), claimTime)
+		if err = explain(j.client.Init(ctx)); err == nil {
+			err = claim(ctx, j.client, j.own, mine)
+		}
+		j.who = mine
+		cancel()
+		var no *refused
+		if err == nil || errors.As(err, &no) {
+			return err
+		}
+		j.tell(control.ReplicaState{Behind: milliseconds(began), Why: err.Error()})
+		select {
+		case <-end:
+			if time.Since(began) > stuck {
+				return err
+			}
+			time.Sleep(wait)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// begin opens the database for Litestream.
+func (j *Job) begin() (err error) {
+	if j.file, err = os.OpenFile(j.what.Database, os.O_RDWR|unix.O_NOFOLLOW, 0); err != nil {
+		return fmt.Errorf("open the database: %w", cli.Reason(err))
+	}
+	_ = sqlvfs.ForgetLeft(j.file)
+	db := litestream.NewDB(j.what.Database)
+	db.SetMetaPath(j.what.Kept)
+	db.MonitorInterval = 0 // see read
+	db.ShutdownSyncTimeout = 0
+	db.Replica = litestream.NewReplicaWithClient(db, j.client)
+	db.Replica.MonitorEnabled = false // see upload
+	j.db, j.store = db, litestream.NewStore([]*litestream.DB{db}, litestream.DefaultCompactionLevels)
+	j.store.SnapshotRetention = retention
+	db.ShutdownSyncTimeout = 0 // NewStore has set it
+	return j.store.Open(context.Background())
+}
+
+// read copies what is new in the log to files of Litestream's, and makes checkpoints.
+func (j *Job) read(ctx context.Context) {
+	for every := time.NewTicker(look); ; {
+		looked := time.Now()
+		err := j.db.Sync(ctx)
+		j.mu.Lock()
+		if ctx.Err() == nil {
+			j.local = err
+		}
+		if j.waits() && j.since.IsZero() {
+			j.since = looked.Add(-look)
+		}
+		j.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			every.Stop()
+			return
+		case <-every.C:
+		}
+	}
+}
+
+// waits tells whether there is something that is not copied.
+func (j *Job) waits() bool {
+	pos, err := j.db.Pos()
+	return err == nil && pos.TXID > j.db.Replica.Pos().TXID
+}
+
+// upload copies those files to the place.
+func (j *Job) upload(ctx context.Context) {
+	wait := look / 2
+	for next := time.Now().Add(identityEvery); ; {
+		if j.waits() || j.db.Replica.Pos().IsZero() {
+			began := time.Now()
+			err := j.db.Replica.Sync(ctx)
+			if pos, perr := j.db.Pos(); perr == nil && pos.IsZero() {
+				err = nil // nothing was read yet
+			}
+			j.uploaded(ctx, began, err)
+			wait = look / 2
+			if err != nil {
+				wait = min(max(2*wait, time.Second), retryMost)
+			}
+		}
+		if time.Now().After(next) {
+			next = time.Now().Add(identityEvery)
+			_ = j.identify(ctx, Running) // the next time, or at the end
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// uploaded notes how an attempt went.
+func (j *Job) uploaded(ctx context.Context, began time.Time, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	if j.remote = err; err == nil {
+		j.since = time.Time{}
+		if j.waits() {
+			j.since = began
+		}
+	}
+}
+
+// report tells how far the copy is, whenever that has changed.
+func (j *Job) report(ctx context.Context) {
+	for every := time.NewTicker(time.Second); ; {
+		j.tell(j.state())
+		select {
+		case <-ctx.Done():
+			every.Stop()
+			return
+		case <-every.C:
+		}
+	}
+}
+
+// state is how far the copy is.
+func (j *Job) state() (s control.ReplicaState) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.local != nil:
+		s.Why = "read the log: " + explain(j.local).Error()
+	case j.remote != nil:
+		s.Why = explain(j.remote).Error()
+	}
+	if !j.since.IsZero() {
+		s.Behind = milliseconds(j.since)
+		s.Waits = j.waiting()
+	}
+	return s
+}
+
+func milliseconds(since time.Time) uint64 { return uint64(max(1, time.Since(since).Milliseconds())) }
+
+// waiting is how many bytes wait to be copied.
+func (j *Job) waiting() (bytes uint64) {
+	entries, _ := os.ReadDir(j.db.LTXLevelDir(0))
+	for _, e := range entries {
+		if _, to, err := ltx.ParseFilename(e.Name()); err != nil || to <= j.db.Replica.Pos().TXID {
+			continue
+		}
+		if info, err := e.Info(); err == nil {
+			bytes += uint64(info.Size())
+		}
+	}
+	return bytes
+}
+
+// awaitServer waits until the session's server has committed all and closed the database, and keeps others from writing it, as [lock.Take]
+// does. It returns false if that is too long: then what there is by now is copied.
+func (j *Job) awaitServer() bool {
+	for end := time.Now().Add(leaving); time.Now().Before(end); time.Sleep(serverPoll) {
+		err := unix.Flock(int(j.file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return err == nil
+		}
+	}
+	return false
+}
+
+// finish copies what is left, and lets Litestream go.
+func (j *Job) finish() error {
+	err := j.copyRest()
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), claimTime)
+		err = j.identify(ctx, Ended)
+		cancel()
+	}
+	// It tries once more to copy what is left: of nothing, or for no time.
+	ctx, cancel := context.WithTimeout(context.Background(), look)
+	defer cancel()
+	if cerr := j.store.Close(ctx); err == nil && cerr != nil && !errors.Is(cerr, context.DeadlineExceeded) {
+		err = cerr
+	}
+	j.forgetCopied()
+	if err != nil {
+		return explain(err)
+	}
+	return nil
+}
+
+// copyRest copies all that there is. It gives up when nothing more is taken for a while.
+func (j *Job) copyRest() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if err := j.db.Sync(ctx); err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		for wait := look; ; wait = min(2*wait, retryMost) {
+			if err = j.db.Replica.Sync(ctx); err == nil || ctx.Err() != nil {
+				break
+			}
+			j.mu.Lock()
+			j.remote = err
+			j.mu.Unlock()
+			select {
+			case <-ctx.Done():
+			case <-time.After(wait):
+			}
+		}
+		done <- err
+	}()
+	every := time.NewTicker(time.Second)
+	defer every.Stop()
+	for taken, at := j.client.bytes.Load(), time.Now(); ; {
+		select {
+		case err := <-done:
+			return err
+		case <-every.C:
+		}
+		s := j.state()
+		s.Waits = j.waiting()
+		s.Behind = max(s.Behind, 1)
+		j.tell(s)
+		if now := j.client.bytes.Load(); now != taken {
+			taken, at = now, time.Now()
+		}
+		if time.Since(at) > stuck {
+			cancel()
+			<-done
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			if j.remote == nil {
+				return errors.New("it takes nothing more")
+			}
+			return j.remote
+		}
+	}
+}
+
+// identify tells the place what is in the copy.
+func (j *Job) identify(ctx context.Context, state string) error {
+	who := *j.who
+	who.State, who.Changed = state, now()
+	if db := j.db.SQLDB(); db != nil {
+		// By Litestream's own connection, see file.
+		row := db.QueryRowContext(ctx, `SELECT (SELECT ifnull(max(id), 0) FROM art_session), page_count*page_size,
+			ifnull((SELECT CAST(path AS BLOB) FROM art_workspace ORDER BY whole DESC, name LIMIT 1), '') FROM pragma_page_count, pragma_page_size`)
+		var workspace []byte
+		if err := row.Scan(&who.Session, &who.Size, &workspace); err != nil {
+			return err
+		}
+		who.Workspace = string(workspace)
+	}
+	return j.own.put(ctx, identityName, who.marshal())
+}
+
+// forgetCopied removes what is copied but for the last file, which says from where on to go on. Litestream would keep it for some minutes,
+// which most sessions do not last.
+func (j *Job) forgetCopied() {
+	copied := j.db.Replica.Pos().TXID
+	dir := j.db.LTXLevelDir(0)
+	entries, _ := os.ReadDir(dir)
+	var last ltx.TXID
+	for _, e := range entries {
+		if _, to, err := ltx.ParseFilename(e.Name()); err == nil {
+			last = max(last, to)
+		}
+	}
+	for _, e := range entries {
+		if _, to, err := ltx.ParseFilename(e.Name()); err == nil && to <= copied && to < last {
+			os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// settle has the database be one file again, and says how it was left: what Litestream has written in it, and that it has made
+// checkpoints, is not another program's doing.
+func settle(path string) error {
+	s, err := sqlvfs.Open(path, sqlvfs.Options{})
+	switch {
+	case errors.As(err, new(*sqlvfs.InUseError)), errors.Is(err, fs.ErrNotExist):
+		return nil // the next session has it, and sees to that; or it was removed
+	case err != nil:
+		return cli.Reason(err)
+	}
+	return s.Close()
+}
+
+// counted counts what a place takes.
+type counted struct {
+	litestream.ReplicaClient
+	bytes atomic.Int64
+}
+
+func (c *counted) WriteLTXFile(ctx context.Context, level int, from, to ltx.TXID, r io.Reader) (*ltx.FileInfo, error) {
+	if seeker, ok := r.(io.ReadSeeker); ok {
+		r = &countedFile{seeker, &c.bytes}
+	}
+	info, err := c.ReplicaClient.WriteLTXFile(ctx, level, from, to, r)
+	if err == nil {
+		c.bytes.Add(1)
+	}
+	return info, err
+}
+
+// countedFile is what a client asks for the size by seeking.
+type countedFile struct {
+	io.ReadSeeker
+	bytes *atomic.Int64
+}
+
+func (f *countedFile) Read(p []byte) (n int, err error) {
+	n, err = f.ReadSeeker.Read(p)
+	f.bytes.Add(int64(n))
+	return n, err
+}

@@ -1,0 +1,71 @@
+// Package place reads the URLs of places that copies of databases are kept at. It knows nothing of how they are reached, so that
+// art itself can refuse one.
+package place
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/riverlytech/art/internal/cli"
+)
+
+// Kinds of places.
+const (
+	File = "file" // a directory of this host
+	S3   = "s3"   // what begins with a path in a bucket of a store that speaks S3
+)
+
+const example = "it is as s3://BUCKET/PATH or file:///DIRECTORY"
+
+// parameters are what the URL of a bucket may have behind a question mark.
+var parameters = map[string]bool{"endpoint": true, "region": true}
+
+// Parse reads the URL of a place.
+func Parse(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		var reason *url.Error
+		if errors.As(err, &reason) {
+			err = reason.Err // without the URL
+		}
+		return nil, cli.WithHint(fmt.Errorf("%q is not the URL of a place for copies: %w", text, err), example)
+	}
+	problem := ""
+	switch {
+	case u.Scheme == File && (u.Host != "" && u.Host != "localhost" || !path.IsAbs(u.Path) || path.Clean(u.Path) == "/"):
+		problem = "it has to name a directory by its absolute path"
+	case u.Scheme == S3 && (u.Host == "" || strings.Trim(path.Clean("/"+u.Path), "/") == ""):
+		problem = "it has to name a bucket, and a path in it"
+	case u.Scheme == S3 && u.User != nil:
+		problem = "keys do not belong in it: they come from the environment, from ~/.aws, or from the machine"
+	case u.Scheme != File && u.Scheme != S3:
+		problem = "there are no copies at such places"
+	case u.Fragment != "" || u.Scheme == File && u.RawQuery != "":
+		problem = "it has more than a path"
+	}
+	if problem == "" {
+		for name := range u.Query() {
+			if !parameters[name] {
+				problem = fmt.Sprintf("there is no parameter %q: there are endpoint and region", name)
+			}
+		}
+	}
+	if problem != "" {
+		return nil, cli.WithHint(fmt.Errorf("%q is not the URL of a place for copies: %s", text, problem), example)
+	}
+	u.Path, u.RawPath = path.Clean(u.Path), ""
+	return u, nil
+}
+
+// Below returns the place of the name name below another one.
+func Below(text, name string) (string, error) {
+	u, err := Parse(text)
+	if err != nil {
+		return "", err
+	}
+	u.Path = path.Join(u.Path, name)
+	return u.String(), nil
+}

@@ -1,0 +1,50 @@
+package place
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	for text, says := range map[string]string{
+		"s3://bucket/a/b": "",
+		"s3://bucket/a?endpoint=http://127.0.0.1:7070&region=eu-west-1": "",
+		"file:///mnt/backup/a b":       "",
+		"file:///mnt/backup/a%20b":     "",
+		"file://localhost/mnt/backup":  "",
+		"/mnt/backup":                  "there are no copies at such places",
+		"":                             "there are no copies at such places",
+		"ftp://host/a":                 "there are no copies at such places",
+		"sftp://user@host/a":           "there are no copies at such places",
+		"file://host/a":                "absolute path",
+		"file:relative":                "absolute path",
+		"file:///":                     "absolute path",
+		"file:///a/..":                 "absolute path",
+		"file:///a?b=c":                "more than a path",
+		"s3://bucket":                  "a path in it",
+		"s3://bucket/":                 "a path in it",
+		"s3:///a":                      "a bucket",
+		"s3://key:secret@bucket/a":     "keys do not belong in it",
+		"s3://bucket/a?endpont=http:x": `no parameter "endpont"`,
+		"s3://bucket/a#b":              "more than a path",
+		"s3://bucket/%zz":              "invalid URL escape",
+		"file:///a\x00":                "invalid control character",
+	} {
+		_, err := Parse(text)
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestBelow(t *testing.T) {
+	for text, want := range map[string]string{
+		"s3://b/a/?region=x":  "s3://b/a/ws-1?region=x",
+		"file:///mnt/back up": "file:///mnt/back%20up/ws-1",
+		"http://x/":           "",
+	} {
+		if got, err := Below(text, "ws-1"); got != want || (err != nil) != (want == "") {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package replica
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/benbjohnson/litestream"
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/sqlvfs/fsck"
+)
+
+// Copy is one at a place.
+type Copy struct {
+	client litestream.ReplicaClient
+	Who    *Identity
+}
+
+// Find looks for a copy at a place.
+func Find(ctx context.Context, url string) (*Copy, error) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // errors that count are told by this package
+	client, own, err := open(ctx, url)
+	if err == nil {
+		err = explain(client.Init(ctx))
+	}
+	c := &Copy{client: client}
+	if err == nil {
+		c.Who, err = readIdentity(ctx, own)
+	}
+	if err == nil && c.Who == nil {
+		err = cli.WithHint(errors.New("there is no copy of a database"), "the place is named as it was by --replicate, or in the settings with the database's name behind it")
+	}
+	return c, err
+}
+
+// Restore brings a copy back as the database at path, where there is none, as it was at a time, or as it is at the end. What is there
+// then has passed the check of [fsck].
+func (c *Copy) Restore(ctx context.Context, path string, at time.Time) error {
+	if err := vacant(path); err != nil {
+		return err
+	}
+	// Under another name until all is well, in the same directory: Landlock keeps this process from moving files between directories on
+	// kernels before 5.19 (landlock(7), LANDLOCK_ACCESS_FS_REFER).
+	made := filepath.Join(filepath.Dir(path), ".art-restore-"+rand.Text()[:10]+".db")
+	defer func() {
+		for _, suffix := range []string{"", ".tmp", "-wal", "-shm"} {
+			os.Remove(made + suffix)
+		}
+	}()
+	options := litestream.NewRestoreOptions()
+	options.OutputPath, options.Timestamp = made, at
+	r := litestream.NewReplicaWithClient(nil, c.client)
+	if err := r.Restore(ctx, options); err != nil {
+		return c.explainRestore(ctx, r, err, at)
+	}
+	if err := os.Chmod(made, 0o600); err != nil {
+		return cli.Reason(err)
+	}
+	damage, err := fsck.Check(made)
+	if err == nil && len(damage) > 0 {
+		err = fmt.Errorf("%v", damage[0])
+	}
+	if err != nil {
+		return cli.WithHint(fmt.Errorf("the copy is damaged: %w", err), "an earlier state may be sound: --at TIME")
+	}
+	if err := settle(made); err != nil {
+		return err
+	}
+	if err := unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE); errors.Is(err, unix.EEXIST) {
+		return vacant(path)
+	} else if err != nil {
+		return fmt.Errorf("put it at %s: %w", path, err)
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+// vacant makes sure that there is no database at a path, nor what is left of one.
+func vacant(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if _, err := os.Lstat(path + suffix); !errors.Is(err, fs.ErrNotExist) {
+			return cli.WithHint(fmt.Errorf("%s is there already, and stays as it is", path+suffix), "name another database with --db DB, or move that away")
+		}
+	}
+	return nil
+}
+
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return cli.Reason(err)
+	}
+	defer d.Close()
+	return cli.Reason(d.Sync())
+}
+
+// explainRestore says in plain words why there is nothing to bring back.
+func (c *Copy) explainRestore(ctx context.Context, r *litestream.Replica, err error, at time.Time) error {
+	if !errors.Is(err, litestream.ErrTxNotAvailable) {
+		return explain(err)
+	}
+	if at.IsZero() {
+		return cli.WithHint(errors.New("nothing was copied there yet"), "the session that copies there says why")
+	}
+	since, _, berr := r.TimeBounds(ctx)
+	if berr != nil || since.IsZero() {
+		return fmt.Errorf("the copy has no state of %s", at.Local().Format(time.DateTime))
+	}
+	return cli.WithHint(fmt.Errorf("the copy has no state of %s: it goes back to %s", at.Local().Format(time.DateTime), since.Local().Format(time.DateTime)),
+		"name a later time, or leave --at out")
+}

@@ -1,0 +1,285 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/replica/place"
+	"github.com/riverlytech/art/internal/spawn"
+	"github.com/riverlytech/art/libexec"
+)
+
+// A copy of the database at another place is made by art-replicate while the session writes it. It begins when art-fuse serves, since then there
+// is a database, and ends after art-fuse, whose last words it copies too.
+
+const (
+	// noReplica is what --replicate says to have none.
+	noReplica = "none"
+	// behindMost is how far a copy may be behind before that is told.
+	behindMost = 10 * time.Second
+	// replicaSlow is how long the end waits for the copy before that is told.
+	replicaSlow = 2 * time.Second
+	// replicaAgain is when art-replicate is started again that was killed, and replicaTries how often it is at the end.
+	replicaAgain, replicaTries = time.Second, 3
+)
+
+// replica is a copy that is being made.
+type replica struct {
+	life  *os.File         // art-replicate copies what is left, and ends, when it is closed
+	done  <-chan error     // tells how it ended; nil without one, and after
+	again <-chan time.Time // when to start another one; nil: not at all
+	heard *replicaHeard
+}
+
+// replicaHeard is what art-replicate has said.
+type replicaHeard struct {
+	all chan struct{} // closed when that is all
+
+	mu     sync.Mutex
+	last   control.ReplicaState // GUARDED_BY(mu)
+	behind bool                 // that was told. GUARDED_BY(mu)
+}
+
+// useReplica finds out whether the database is to be copied, and where to.
+func (p *prepared) useReplica(settings *config.Settings) error {
+	where := settings.Replicate
+	switch flag := where.Origin == "--replicate"; {
+	case where.Value == "" || where.Value == noReplica:
+		return nil
+	case p.plan.Database == "" && flag:
+		return cli.WithHint(errors.New("replicate the database: the session has none"), "art run has one, or name one with --db DB")
+	case p.plan.Database == "":
+		return nil
+	case !flag: // it is of all databases
+		var err error
+		if where.Value, err = place.Below(where.Value, databaseName(p.plan.Database)); err != nil {
+			return fmt.Errorf("%s: %w", where.Origin, err)
+		}
+	}
+	if err := place.Make(where.Value); err != nil {
+		return cli.WithHint(fmt.Errorf("replicate the database to %s: %w", cli.Printable(where.Value), err), hintOf(err))
+	}
+	if _, err := place.Parse(where.Value); err != nil {
+		return fmt.Errorf("replicate the database: %w", err)
+	}
+	if _, err := libexec.Find("art-replicate"); err != nil {
+		return err
+	}
+	state := config.StateDir(os.Getenv)
+	if state == "" {
+		return cli.WithHint(errors.New("replicate the database: neither XDG_STATE_HOME nor HOME is set"), "set HOME")
+	}
+	sum := sha256.Sum256([]byte(p.plan.Database + "\x00" + where.Value))
+	p.replicate = &control.Replica{
+		Database: p.plan.Database, Name: databaseName(p.plan.Database), Place: where.Value,
+		Kept: filepath.Join(state, "replicas", hex.EncodeToString(sum[:16])),
+	}
+	p.serve.Replicated = true
+	return nil
+}
+
+func hintOf(err error) string {
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		return hinted.Hint()
+	}
+	return ""
+}
+
+// databaseName is what a database is called at a place for all of them.
+func databaseName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".db") }
+
+// replicaHidden are the directories of copies on this host: of this database, and of all others.
+func replicaHidden(all ...*config.Settings) (dirs []string) {
+	for _, s := range all {
+		if s == nil {
+			continue
+		}
+		if dir := place.Directory(s.Replicate.Value); dir != "" {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// startReplica starts art-replicate, if there is something to copy.
+func (s *session) startReplica() (err error) {
+	s.replica.again = nil
+	if s.replicate == nil || s.replica.done != nil {
+		return nil
+	}
+	cmd, err := libexec.Command("art-replicate", "copy")
+	if err != nil {
+		return err
+	}
+	var files []*os.File
+	pipe := func() (r, w *os.File) {
+		if err == nil {
+			if r, w, err = os.Pipe(); err == nil {
+				files = append(files, r, w)
+			}
+		}
+		return r, w
+	}
+	stdin, life := pipe()
+	said, stdout := pipe()
+	what, document := pipe()
+	if err != nil {
+		closeFiles(files)
+		return fmt.Errorf("start art-replicate: %w", err)
+	}
+	p, stderr := &process{}, os.Stderr
+	if s.background != nil || s.caller != nil {
+		stderr, err = p.add(ownStderr{})
+	}
+	if err == nil {
+		err = p.begin(&spawn.Command{
+			Path: cmd.Path, Args: cmd.Args, Env: cmd.Env,
+			Files:  []*os.File{stdin, stdout, stderr, what},
+			Closed: true,
+			Setsid: true, // away from the terminal's signals
+		})
+	}
+	closeFiles([]*os.File{stdin, stdout, what})
+	if err != nil {
+		closeFiles([]*os.File{life, said, document})
+		return fmt.Errorf("start art-replicate: %w", cli.Reason(err))
+	}
+	heard := &replicaHeard{all: make(chan struct{})}
+	s.replica = replica{life: life, done: p.done, heard: heard}
+	go s.hearReplica(said, heard)
+	_, err = document.Write(control.Marshal(s.replicate))
+	document.Close()
+	if err != nil && !errors.Is(err, unix.EPIPE) { // one that has ended is told
+		return fmt.Errorf("start art-replicate: %w", cli.Reason(err))
+	}
+	return nil
+}
+
+// hearReplica hears what art-replicate says, and tells what somebody should know. On a terminal, which is the command's, that is for the end.
+func (s *session) hearReplica(from *os.File, heard *replicaHeard) {
+	defer close(heard.all)
+	defer from.Close()
+	quiet := s.quiet || s.streams.Terminal != nil
+	for {
+		var state control.ReplicaState
+		frame, err := control.ReadFrame(from)
+		if err != nil || control.Unmarshal(frame, &state) != nil {
+			return
+		}
+		heard.mu.Lock()
+		was := heard.behind
+		late := time.Duration(state.Behind) * time.Millisecond
+		heard.last, heard.behind = state, !state.Refused && (late >= behindMost || was && late >= time.Second)
+		now := heard.behind
+		heard.mu.Unlock()
+		switch {
+		case now == was:
+		case now:
+			text := fmt.Sprintf("the copy at %s is behind by %v: %s", cli.Printable(s.replicate.Place), late.Round(time.Second), why(&state))
+			if s.notifier != nil {
+				s.notifier.Tell(text)
+			}
+			if !quiet {
+				fmt.Fprintf(os.Stderr, "art: %s; the session goes on\n", text)
+			}
+		case !quiet && !state.Refused:
+			fmt.Fprintf(os.Stderr, "art: the copy at %s is not behind any more\n", cli.Printable(s.replicate.Place))
+		}
+	}
+}
+
+func why(state *control.ReplicaState) string {
+	if state.Why == "" {
+		return "the place takes it no faster"
+	}
+	return cli.Printable(state.Why)
+}
+
+// replicaEnded is called when art-replicate has ended before the session. One that was refused ends the session too, as what cannot be had; of
+// one that was killed there is another.
+func (s *session) replicaEnded(err error) {
+	s.replica.done = nil
+	s.replica.life.Close()
+	if failure := s.replicaFailure(err); failure != nil {
+		s.endedBy("its database could not be copied")
+		s.require(failure)
+		return
+	}
+	s.replica.again = time.After(replicaAgain)
+}
+
+// replicaFailure is why art-replicate could not copy; nil: it was killed, or has copied all.
+func (s *session) replicaFailure(err error) error {
+	<-s.replica.heard.all
+	state := &s.replica.heard.last // nobody else has it any more
+	if err == nil || !state.Refused {
+		return nil
+	}
+	return cli.WithHint(fmt.Errorf("replicate the database to %s: %s", cli.Printable(s.replicate.Place), why(state)), cli.Printable(state.Hint))
+}
+
+// endReplica waits until the copy is whole. art-fuse has ended.
+func (s *session) endReplica() {
+	r := &s.replica
+	if r.heard == nil || s.failed != nil && r.done == nil {
+		return // it was never begun, or refused
+	}
+	var err error
+	for try := range replicaTries {
+		if r.done == nil {
+			if err = s.startReplica(); err != nil {
+				break
+			}
+		}
+		r.life.Close()
+		ended := s.awaitReplica(try == 0)
+		err = s.replicaFailure(ended)
+		if ended == nil || err != nil {
+			break
+		}
+		err = fmt.Errorf("replicate the database to %s: art-replicate ended: %w", cli.Printable(s.replicate.Place), ended)
+	}
+	if err != nil {
+		cli.Fail("art", cli.WithHint(fmt.Errorf("the copy is not whole: %w", err), "all is in the database; the next session that is copied there copies the rest"))
+	}
+}
+
+// awaitReplica waits for the end of art-replicate, and says so where that takes long.
+func (s *session) awaitReplica(tell bool) (err error) {
+	slow := time.After(replicaSlow)
+	for {
+		select {
+		case err = <-s.replica.done:
+			s.replica.done = nil
+			return err
+		case <-slow:
+			h := s.replica.heard
+			h.mu.Lock()
+			state := h.last
+			h.mu.Unlock()
+			if tell && !s.quiet {
+				text := "art: waiting for the copy at " + cli.Printable(s.replicate.Place)
+				if state.Waits > 0 {
+					text += ", which lacks " + cli.Bytes(int64(state.Waits))
+				}
+				if state.Why != "" {
+					text += ": " + cli.Printable(state.Why)
+				}
+				fmt.Fprintln(os.Stderr, text)
+			}
+		}
+	}
+}
