@@ -41,6 +41,9 @@ const (
 	leaving, serverPoll = 2 * time.Minute, 10 * time.Millisecond
 	// retention is how far back a copy can be brought back to.
 	retention = 7 * 24 * time.Hour
+	// mostWaiting is how many bytes are kept for a place that is away. With more, nothing is, and the whole database is copied once the place is
+	// back; meanwhile the session bounds its log.
+	mostWaiting = 1 << 30
 	// identityEvery is how often the place is told what is in the copy.
 	identityEvery = time.Minute
 )
@@ -49,6 +52,7 @@ const (
 type Job struct {
 	what   *control.Replica
 	tell   func(control.ReplicaState)
+	most   uint64 // mostWaiting
 	client *counted
 	own    objects
 	db     *litestream.DB
@@ -67,7 +71,7 @@ type Job struct {
 // Open finds out where a copy goes.
 func Open(what *control.Replica, tell func(control.ReplicaState)) (*Job, error) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // errors that count are told by this package
-	j := &Job{what: what, tell: tell}
+	j := &Job{what: what, tell: tell, most: mostWaiting}
 	ctx, cancel := context.WithTimeout(context.Background(), claimTime)
 	defer cancel()
 	if err := place.Make(what.Place); err != nil {
@@ -86,21 +90,33 @@ func Open(what *control.Replica, tell func(control.ReplicaState)) (*Job, error) 
 
 // Run copies until end is closed, and then what is left. The error is why not all was copied.
 func (j *Job) Run(end <-chan struct{}) error {
-	if err := j.claim(end); err != nil {
-		return err
+	var alone bool
+	for ended := false; !ended; {
+		if err := j.claim(end); err != nil {
+			return err
+		}
+		if err := j.begin(); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		running.Go(func() { j.read(ctx) })
+		running.Go(func() { j.upload(ctx) })
+		tooMuch := make(chan struct{})
+		running.Go(func() { j.report(ctx, tooMuch) })
+		select {
+		case <-end:
+			alone, ended = j.awaitServer(), true
+			cancel()
+			running.Wait()
+		case <-tooMuch:
+			cancel()
+			running.Wait()
+			if err := j.giveUp(); err != nil {
+				return err
+			}
+		}
 	}
-	if err := j.begin(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { j.read(ctx) })
-	running.Go(func() { j.upload(ctx) })
-	running.Go(func() { j.report(ctx) })
-	<-end
-	alone := j.awaitServer()
-	cancel()
-	running.Wait()
 	err := j.finish()
 	_ = sqlvfs.ForgetLeft(j.file)
 	j.file.Close()
@@ -116,6 +132,10 @@ func (j *Job) Run(end <-chan struct{}) error {
 // why nothing was copied.
 func (j *Job) claim(end <-chan struct{}) error {
 	began := time.Now()
+	behind := began
+	if !j.since.IsZero() { // it was given up
+		behind = j.since
+	}
 	for wait := look; ; wait = min(2*wait, retryMost) {
 		mine, err := identityOf(j.what.Database, j.what.Name)
 		if err != nil {
@@ -131,7 +151,7 @@ func (j *Job) claim(end <-chan struct{}) error {
 		if err == nil || errors.As(err, &no) {
 			return err
 		}
-		j.tell(control.ReplicaState{Behind: milliseconds(began), Why: err.Error()})
+		j.tell(control.ReplicaState{Behind: milliseconds(behind), Why: err.Error()})
 		select {
 		case <-end:
 			if time.Since(began) > stuck {
@@ -232,10 +252,15 @@ func (j *Job) uploaded(ctx context.Context, began time.Time, err error) {
 	}
 }
 
-// report tells how far the copy is, whenever that has changed.
-func (j *Job) report(ctx context.Context) {
+// report tells how far the copy is, every second, and closes tooMuch when more waits than is kept for a place that is away.
+func (j *Job) report(ctx context.Context, tooMuch chan<- struct{}) {
 	for every := time.NewTicker(time.Second); ; {
-		j.tell(j.state())
+		s := j.state()
+		j.tell(s)
+		if s.Waits > j.most && s.Why != "" {
+			close(tooMuch)
+			return
+		}
 		select {
 		case <-ctx.Done():
 			every.Stop()
@@ -260,6 +285,19 @@ func (j *Job) state() (s control.ReplicaState) {
 		s.Waits = j.waiting()
 	}
 	return s
+}
+
+// giveUp lets Litestream and all that waits go.
+func (j *Job) giveUp() error {
+	ctx, cancel := context.WithTimeout(context.Background(), look)
+	defer cancel()
+	_ = j.store.Close(ctx) // which tries once more to copy something
+	j.file.Close()
+	// Not Kept itself: it is all that this process may write there.
+	if err := os.RemoveAll(filepath.Join(j.what.Kept, "ltx")); err != nil {
+		return fmt.Errorf("remove what waits: %w", cli.Reason(err))
+	}
+	return nil
 }
 
 func milliseconds(since time.Time) uint64 { return uint64(max(1, time.Since(since).Milliseconds())) }

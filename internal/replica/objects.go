@@ -188,7 +188,7 @@ func stays(status int) bool {
 	return status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusConflict && status != http.StatusTooManyRequests
 }
 
-const credentialsHint = "say which credentials with AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+const accessHint = "say which credentials with AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 
 // refused is an error that the store has answered, and that stays until somebody does something about it.
 type refused struct {
@@ -213,13 +213,13 @@ func explain(err error) error {
 		case code == "PreconditionFailed" || code == "ConditionalRequestConflict":
 			return fs.ErrExist
 		case refusals[code] != "":
-			hint := credentialsHint
+			hint := accessHint
 			if strings.Contains(code, "Bucket") {
 				hint = "make the bucket, or name another"
 			}
 			return &refused{"the store says: " + refusals[code] + " (" + code + ")", hint}
 		case errors.As(err, &answer) && stays(answer.HTTPStatusCode()):
-			return &refused{"the store says: " + api.ErrorMessage() + " (" + code + ")", credentialsHint}
+			return &refused{"the store says: " + api.ErrorMessage() + " (" + code + ")", accessHint}
 		default:
 			return fmt.Errorf("the store says: %s (%s)", api.ErrorMessage(), code)
 		}

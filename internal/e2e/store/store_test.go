@@ -1,0 +1,221 @@
+// Package store tests copies of databases in a store that speaks S3: versitygw, a gateway to a directory, which is built from its own module.
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// output is what a program has written so far.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer // GUARDED_BY(mu)
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// host is one with a store, and what sessions need.
+type host struct {
+	t             *testing.T
+	dir, address  string
+	gatewayBinary string
+	gateway       *exec.Cmd
+}
+
+func newHost(t *testing.T) *host {
+	if os.Getenv("ART_TEST_S3") == "" {
+		t.Skip("left out: make test-s3 builds a store, and runs it")
+	}
+	h := &host{t: t, dir: t.TempDir()}
+	h.gatewayBinary = filepath.Join(h.dir, "versitygw")
+	build := exec.Command("go", "build", "-o", h.gatewayBinary, "github.com/versity/versitygw/cmd/versitygw")
+	build.Dir, build.Env = "gateway", append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the store: %v\n%s", err, out)
+	}
+	for _, dir := range []string{"objects/bucket", "ws", "home", "run"} {
+		if err := os.MkdirAll(filepath.Join(h.dir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.address = free.Addr().String()
+	free.Close()
+	h.start()
+	t.Cleanup(h.kill)
+	return h
+}
+
+// start starts the store.
+func (h *host) start() {
+	h.t.Helper()
+	h.gateway = exec.Command(h.gatewayBinary, "--port", h.address, "posix", filepath.Join(h.dir, "objects"))
+	h.gateway.Env = append(os.Environ(), "ROOT_ACCESS_KEY=key", "ROOT_SECRET_KEY=secret")
+	if err := h.gateway.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	h.until("store", func() bool {
+		c, err := net.Dial("tcp", h.address)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+}
+
+// kill kills it.
+func (h *host) kill() {
+	if h.gateway != nil {
+		_ = h.gateway.Process.Kill()
+		_ = h.gateway.Wait()
+		h.gateway = nil
+	}
+}
+
+func (h *host) until(what string, is func() bool) {
+	h.t.Helper()
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			h.t.Fatalf("there is no %s", what)
+		}
+	}
+}
+
+func (h *host) url(path string) string {
+	return "s3://bucket/" + path + "?endpoint=http://" + h.address
+}
+
+func (h *host) art(env []string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(os.Getenv("ART_TEST_BIN"), "art"), args...)
+	cmd.Dir = h.dir
+	cmd.Env = append(os.Environ(), "HOME="+h.dir+"/home", "XDG_RUNTIME_DIR="+h.dir+"/run", "XDG_STATE_HOME="+h.dir+"/home",
+		"AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret", "AWS_EC2_METADATA_DISABLED=true")
+	cmd.Env = append(cmd.Env, env...)
+	return cmd
+}
+
+func (h *host) must(args ...string) {
+	h.t.Helper()
+	if out, err := h.art(nil, args...).CombinedOutput(); err != nil {
+		h.t.Fatalf("art %q: %v\n%s", args, err, out)
+	}
+}
+
+// counted is how far a database's file "numbers" counts, which has to be without a gap.
+func (h *host) counted(db string) (n int) {
+	h.t.Helper()
+	cat := exec.Command(filepath.Join(os.Getenv("ART_TEST_BIN"), "art-fuse"), "cat", db, "/ws/numbers")
+	cat.Dir = h.dir
+	text, err := cat.Output()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if n++; strings.TrimSpace(line) != strconv.Itoa(n) {
+			h.t.Fatalf("line %d is %q", n, line)
+		}
+	}
+	return n
+}
+
+// numbers counts into a file, with fsync, until the file stop is there.
+const numbers = `python3 -c '
+import os
+f, n = os.open("numbers", os.O_WRONLY | os.O_CREAT), 0
+while not os.path.exists("stop"):
+    n += 1
+    os.write(f, b"%d\n" % n)
+    os.fsync(f)
+print(n)
+'`
+
+// A session goes on while the store is away, and says so. Its copy is whole at the end.
+func TestStoreThatIsKilled(t *testing.T) {
+	h := newHost(t)
+	var said output
+	session := h.art(nil, "run", "-i=false", "-m", "ws", "-d", "a.db", "--replicate", h.url("a"), "--", "sh", "-c", numbers)
+	session.Stderr = &said
+	var count output
+	session.Stdout = &count
+	if err := session.Start(); err != nil {
+		t.Fatal(err)
+	}
+	h.until("copy", func() bool {
+		_, err := os.Stat(filepath.Join(h.dir, "objects/bucket/a/art.json"))
+		return err == nil
+	})
+	for range 3 { // one that comes back soon is not worth a word
+		time.Sleep(time.Second)
+		h.kill()
+		h.start()
+	}
+	time.Sleep(3 * time.Second)
+	if text := said.String(); strings.Contains(text, "behind") {
+		t.Errorf("it says %q", text)
+	}
+	h.kill()
+	h.until("word of the copy that is behind", func() bool {
+		return strings.Contains(said.String(), "is behind by 1") && strings.Contains(said.String(), ": connection refused; the session goes on\n")
+	})
+	h.start()
+	h.until("word of the copy that is not", func() bool { return strings.Contains(said.String(), "is not behind any more\n") })
+	if err := os.WriteFile(filepath.Join(h.dir, "ws/stop"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := session.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, &said)
+	}
+	h.must("restore", h.url("a"), "-d", "back.db")
+	if n := h.counted("back.db"); fmt.Sprintln(n) != count.String() {
+		t.Errorf("the copy has %d, and the guest had %s", n, &count)
+	}
+}
+
+// What a store refuses ends the session, and leaves the database and the copy as they were.
+func TestRefused(t *testing.T) {
+	h := newHost(t)
+	h.must("run", "-q", "-i=false", "-m", "ws", "-d", "a.db", "--replicate", h.url("a"), "--", "sh", "-c", "echo 1 >numbers")
+	for what, c := range map[string]struct {
+		db, place string
+		env       []string
+		says      string
+	}{
+		"a wrong secret":   {"a.db", h.url("a"), []string{"AWS_SECRET_ACCESS_KEY=wrong"}, "the secret key is not that of the access key (SignatureDoesNotMatch)"},
+		"no credentials":   {"a.db", h.url("a"), []string{"AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY="}, "there are no credentials for it"},
+		"no bucket":        {"a.db", strings.Replace(h.url("a"), "bucket", "other", 1), nil, "there is no such bucket (NoSuchBucket)"},
+		"another database": {"b.db", h.url("a"), nil, "it holds the copy of another database: " + h.dir + "/ws on "},
+		"an unknown key":   {"a.db", h.url("a"), []string{"AWS_ACCESS_KEY_ID=nobody"}, "the store says: "},
+	} {
+		cmd := h.art(c.env, "run", "-q", "-i=false", "-m", "ws", "-d", c.db, "--replicate", c.place, "--", "sleep", "60")
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != 125 || !strings.Contains(string(out), c.says) || !strings.Contains(string(out), "art: hint: ") {
+			t.Errorf("%s: %v\n%s", what, err, out)
+		}
+	}
+	h.must("restore", h.url("a"), "-d", "back.db")
+	if h.counted("back.db") != 1 || h.counted("a.db") != 1 {
+		t.Error("it is not what it was")
+	}
+}
