@@ -72,7 +72,7 @@ func (w *writer) putReleased(b *batch) error {
 }
 
 // thinReleased forgets what pulls have let go of before the oldest checkpoint. A fork is merged from what it was made of, which is before
-// all of its own.
+// all of its own: of each name, it keeps the last pull before that (see joinReleased).
 func (w *writer) thinReleased(oldest int64) error {
 	if oldest == 0 || w.store.stack.Forked() {
 		return nil
@@ -86,6 +86,42 @@ func (w *writer) thinReleased(oldest int64) error {
 		return err
 	}
 	return w.transact(func() error { return do(w.conn, "DELETE FROM main.art_released WHERE checkpoint<?", oldest) })
+}
+
+// qAround finds the numbers nearest to one, below and above it, that may bound a [Span], or be those of a moment; there is one of them if it is
+// one itself.
+const qAround = `SELECT ifnull(max(iif(id<?1, id, NULL)), -1), ifnull(min(iif(id>?1, id, NULL)), ?2), count(iif(id=?1, 1, NULL))
+	FROM (SELECT id FROM main.art_checkpoint UNION SELECT restored FROM main.art_checkpoint WHERE restored IS NOT NULL)`
+
+// joinReleased forgets, when a checkpoint has been dropped, what nobody asks for any more. Of two pulls that have let go of something at one name,
+// the last one counts for everybody who sees both. Only a checkpoint that is there, or that one there was gone back to, is where
+// somebody may see the first one and not the last: it ends a span, or is a moment until which is asked, or going back leads to it.
+func (w *writer) joinReleased(c *Checkpoint) error {
+	there, err := database.Has(w.Conn, "art_released")
+	if err != nil || !there {
+		return err
+	}
+	for _, id := range []int64{c.ID, c.Restored} {
+		var after, before, is int64
+		q := w.Prep(qAround)
+		q.BindInt64(1, id)
+		q.BindInt64(2, maxCheckpoint)
+		if w.Step(q) {
+			after, before, is = q.ColumnInt64(0), q.ColumnInt64(1), q.ColumnInt64(2)
+		}
+		if err := w.Done(q); err != nil {
+			return err
+		}
+		if is != 0 || id == 0 {
+			continue
+		}
+		err := do(w.conn, `DELETE FROM main.art_released WHERE checkpoint>?1 AND checkpoint<?2 AND EXISTS (SELECT 1 FROM main.art_released l
+			WHERE l.parent_ino=art_released.parent_ino AND l.name=art_released.name AND l.checkpoint>art_released.checkpoint AND l.checkpoint<?2)`, after, before)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Released returns what a pull has let go of at a name, as the last one that has in a span and not after the checkpoint after until; nil: none

@@ -198,7 +198,10 @@ func (w *writer) drop(c *Checkpoint) error {
 			return err
 		}
 	}
-	return do(w.conn, "DELETE FROM art_checkpoint WHERE id=?", c.ID)
+	if err := do(w.conn, "DELETE FROM art_checkpoint WHERE id=?", c.ID); err != nil {
+		return err
+	}
+	return w.joinReleased(c)
 }
 
 // dropCopies deletes copies of the host's files that only a checkpoint shows: at the one before it, the entries that lead to them are other
