@@ -415,7 +415,8 @@ EXAMPLES
   What only the database has changed stays. What both changed differently is a conflict:
   it is named on standard error, and left alone on both sides. It stays one, until both
   have the same, or a flag says whose counts. A git directory that both changed is
-  one conflict. A directory that the fork has renamed is renamed, with what is new in it;
+  one conflict. A directory that the fork has renamed is renamed, with what is new in it,
+  also where the fork has put something else in its place;
   one that both have renamed differently is a conflict, where git would have both names.
   So is a path of 4,096 bytes or more, which no program can name. The workspace on the
   host is not looked at: what changed there, as by a pull of another fork, is no change
