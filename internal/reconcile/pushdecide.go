@@ -237,9 +237,6 @@ func (p *pusher) storeNames(same []*found) error {
 	var take, keep []*found
 	for _, f := range same {
 		d := f.decision
-		if f.node != nil && !f.removed {
-			p.kept[f.node.Ino] = true
-		}
 		switch {
 		case d.Kind == classify.Guest:
 		case d.Kind == classify.Agreed && d.Content == classify.Guest:
@@ -249,6 +246,10 @@ func (p *pusher) storeNames(same []*found) error {
 			if f.here && f.node.Attr.IsDir() {
 				p.replaced[f.at] = true
 			}
+			continue // it may get another row
+		}
+		if f.node != nil && !f.removed {
+			p.kept[f.node.Ino] = true
 		}
 	}
 	for len(take) > 0 {
@@ -301,7 +302,11 @@ func (p *pusher) standsForOther(n *sqlvfs.Node, take []*found) bool {
 		if slices.ContainsFunc(take, func(f *found) bool { return f.at == at }) {
 			return false
 		}
+		b := p.base[at]
+		if b != nil && b.Row != 0 && b.Row != n.Ino {
+			return true // the guest has put it in the place of another file, which the host knows by that name
+		}
 		st, err := p.host.stat(at)
-		return err == nil && objectOf(&st) != own && p.base[at] != nil && p.base[at].Row == n.Ino
+		return err == nil && objectOf(&st) != own && b != nil && b.Row == n.Ino
 	})
 }

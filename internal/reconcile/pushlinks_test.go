@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"os"
@@ -323,9 +324,8 @@ func TestPushDeletesANameOfWhatItStores(t *testing.T) {
 	b.guest(func(g *guest) { g.link("b", "c"); g.write("c", "guest") })
 	b.pull(b.ws)
 	b.push()
-	b.guest(func(g *guest) { g.rename("c", "a") })
+	b.guest(func(g *guest) { g.rename("c", "e") })
 	b.write("b", "host")
-	must(t, os.Remove(b.path("a")))
 	must(t, os.Rename(b.path("b"), b.path("d")))
 	dry, dryTold, _ := b.run(Push, b.ws, dryRun)
 	out, told, err := b.run(Push, b.ws)
@@ -450,4 +450,27 @@ func TestPullKeepsOneModeOfAllNames(t *testing.T) {
 			t.Errorf("the guest has %v, the host %v", is, host)
 		}
 	})
+}
+
+// Where the guest has put one of a file's names in the place of another file, and the host has given that other one a name of the first, both
+// files go on: what comes by that name is not written into the guest's under its own.
+func TestPushKeepsAFileThatLosesAName(t *testing.T) {
+	b := newBench(t)
+	b.write("c", "one")
+	must(t, os.Link(b.path("c"), b.path("d")))
+	b.write("a", "two")
+	b.push()
+	b.guest(func(g *guest) { g.rename("c", "a") })
+	must(t, os.Rename(b.path("a"), b.path("d")))
+	for _, f := range []func(context.Context, Options) error{Push, Pull, Push, Pull} {
+		if _, _, err := b.run(f, b.ws); err != nil && !errors.Is(err, ErrConflicts) {
+			t.Fatal(err)
+		}
+	}
+	b.guest(func(g *guest) {
+		if g.read("a") != "one" || g.read("d") != "two" {
+			t.Errorf("the guest has %v", g.portrait())
+		}
+	})
+	wantContent(t, b.path("d"), "two")
 }
