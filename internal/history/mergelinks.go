@@ -268,7 +268,7 @@ func (m *merger) losesName(e *entry, f sqlvfs.HostFile) error {
 // takeUnnamed takes over what the fork has changed of a file of which it has removed the last entry: the host shows it by other names still,
 // and no entry leads to it. It tells whether it stays as it is, since both have changed it.
 func (m *merger) takeUnnamed(e *entry) (left bool, err error) {
-	if e.theirs != nil || e.ours == nil || e.ours.row == nil {
+	if e.theirs != nil || e.ours == nil || e.ours.row == nil || e.ours.row.Origin == nil {
 		return false, nil
 	}
 	var ino sqlvfs.Ino
@@ -277,7 +277,7 @@ func (m *merger) takeUnnamed(e *entry) (left bool, err error) {
 		if ino = e.base.row.Ino; !m.again && ino > m.top {
 			return false, nil
 		}
-	case m.pending[e.was] == pendingWhole && o != nil: // the base had removed it, and that was not merged
+	case m.pending[e.was] == pendingWhole: // the base had removed it, and that was not merged
 		theirs, err := m.linksOf(m.theirs)
 		if err != nil {
 			return false, err
