@@ -234,6 +234,9 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 			return err
 		}
 	}
+	if err := t.recount(n, dentry{p, name}); err != nil {
+		return err
+	}
 	seen, entry := t.baseline(n), false
 	if n.in == nil {
 		n.base.gone = true
@@ -242,6 +245,9 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 		var err error
 		if entry, err = t.hasEntry(dentry{p, name}, n); err == nil && entry {
 			err = t.db.Unlink(p.in, name)
+		}
+		if err == nil && !entry {
+			t.uncountName(p, name, n)
 		}
 		if err != nil {
 			return err

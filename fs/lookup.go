@@ -182,6 +182,9 @@ func (t *tx) untouched(p *node, name, path string, attr sqlvfs.Attr, fp sqlvfs.F
 	if attr.Nlink > 1 && !attr.IsDir() {
 		// Another name of it may have been changed already; both are one inode.
 		if n, err := t.copiedUp(p, name, number, &fp); n != nil || err != nil {
+			if err == nil {
+				err = t.countName(n, path, attr.Nlink)
+			}
 			return n, err
 		}
 	}

@@ -119,9 +119,10 @@ type base struct {
 	dir         *HostDir         // open; nil: not. See keepDir
 
 	// Of a file:
-	file    *HostFile // in the base; nil: not open
-	kept    *HostFile // same, since it was removed; nil: it is not kept open
-	size    int64     // that the kernel was told last, and 1; 0: it was told nothing
+	names   map[string]bool // paths in the base that have shown it, beside entries that lead to it; see countName
+	file    *HostFile       // in the base; nil: not open
+	kept    *HostFile       // same, since it was removed; nil: it is not kept open
+	size    int64           // that the kernel was told last, and 1; 0: it was told nothing
 	resized resizing
 	content sqlvfs.Fingerprint // the version of which the kernel may have content; zero: none
 	stale   bool               // what it has is not of fp's version

@@ -97,6 +97,7 @@ func (t *tx) exchange(from, to dentry, src, dst *node) error {
 		}
 		if !entry {
 			t.recordBaseline(at.dir, at.name, n, true, t.baseline(n))
+			t.uncountName(at.dir, at.name, n)
 		}
 		if t.isWorkspace(at) {
 			if err := t.db.SetWhiteout(at.dir.in, at.name); err != nil {
@@ -164,6 +165,7 @@ func (t *tx) move(from, to dentry, src *node, white bool) error {
 		err = t.db.Unlink(from.dir.in, from.name)
 	} else if err == nil { // the base has shown it there, maybe as another name of its origin
 		t.recordBaseline(from.dir, from.name, src, white, t.baseline(src))
+		t.uncountName(from.dir, from.name, src)
 	}
 	if err != nil {
 		return err

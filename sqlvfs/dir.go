@@ -68,7 +68,11 @@ func (tx *Tx) Link(dir *Inode, name string, in *Inode) error {
 	tx.touch(dir, 0)
 	tx.touch(in, 0)
 	key := nameKey{dir, name}
-	_, there := dir.children[name]
+	was, there := dir.children[name]
+	if there {
+		tx.countEntry(was.ino, -1)
+	}
+	tx.countEntry(in.Ino, 1)
 	tx.gather.dentries.put(key, in.Ino, there || tx.inflight != nil && has(tx.inflight.dentries, key))
 	tx.gather.bytes += len(name)
 	dir.children[name] = child{in.Ino, in.Number(), in.Attr.Mode}
@@ -87,6 +91,7 @@ func (tx *Tx) Unlink(dir *Inode, name string) error {
 		return syscall.ENOENT
 	}
 	delete(dir.children, name)
+	tx.countEntry(was.ino, -1)
 	tx.touch(dir, 0)
 	tx.noteRemoved(was.ino, dir, name)
 	tx.watch.gone(was.ino, dir, name)

@@ -234,6 +234,9 @@ func (tx *Tx) Dirty(in *Inode) { tx.touch(in, dirtyRow) }
 
 // SetOrigin replaces the inode's origin; nil makes a directory opaque.
 func (tx *Tx) SetOrigin(in *Inode, o *Origin) {
+	if in.Origin == nil && in.tables != 0 {
+		tx.entries = nil // those that lead to it may not have been counted
+	}
 	in.Origin = o
 	in.renew()
 	tx.touch(in, dirtyRow|dirtyOrigin)

@@ -127,7 +127,7 @@ func (o *Origin) same(other *Origin) bool {
 
 // adopt brings live inodes up to date. All of what they were was committed.
 func (tx *Tx) adopt(r *Restored) {
-	tx.objects = nil
+	tx.objects, tx.entries = nil, nil
 	for i := range r.Inodes {
 		c := &r.Inodes[i]
 		in := c.In

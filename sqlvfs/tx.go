@@ -54,6 +54,9 @@ type Tx struct {
 	objects   map[object]Ino // see FindObject; nil: not known
 	objectsAt uint32         // the epoch of that
 
+	entries   map[Ino]int // see Entries; nil: not known
+	entriesAt uint32      // the epoch of that
+
 	epoch   uint32    // read-only: counts changes made by the writer
 	version int64     // read-only: data_version at the last look
 	shown   int64     // read-only: data_version when the checkpoint that is shown was last known to be there; 0: never
