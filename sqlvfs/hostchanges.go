@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
@@ -26,6 +28,7 @@ const (
 type HostChange struct {
 	Path   string
 	Effect Effect
+	Type   uint32 // of what comes there, as in a mode; 0: nothing
 	Linked uint64 // of a file with several names, its inode number on the host; else 0
 }
 
@@ -52,7 +55,8 @@ func (c *HostChanges) Check() error {
 // changed is what a pull changes, as a tree of names.
 type changedPath struct {
 	effect Effect
-	here   bool // it is changed itself
+	here   bool   // it is changed itself
+	comes  uint32 // HostChange.Type
 	below  map[string]*changedPath
 }
 
@@ -74,7 +78,7 @@ func changedPaths(list []HostChange) *changedPath {
 			}
 			at = next
 		}
-		at.here, at.effect = true, c.Effect
+		at.here, at.effect, at.comes = true, c.Effect, max(at.comes, c.Type) // what takes the place of a directory is a change of its own
 	}
 	return top
 }
@@ -97,6 +101,21 @@ func (c *changedPath) removes(path string) bool {
 		}
 	}
 	return exact != at
+}
+
+// stays tells whether there is something of a type at a path afterwards, where there was.
+func (c *changedPath) stays(path string, mode uint32) bool {
+	if _, goes := c.find(path); !goes {
+		return true
+	}
+	if path != "." {
+		for name := range strings.SplitSeq(path, "/") {
+			if c = c.below[name]; c == nil {
+				return false // it is in a directory that goes
+			}
+		}
+	}
+	return c.comes == mode&unix.S_IFMT
 }
 
 // find returns what is changed at a path, or whether it goes with a directory above it.

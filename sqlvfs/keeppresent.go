@@ -18,22 +18,23 @@ import (
 var ErrShowsMoved = errors.New("it was renamed, and shows what is in that directory of the host")
 
 // KeepPresent has files hold all of their content that a pull from another database is about to change on the host, or to remove there, and
-// directories that were renamed all that is in them. What is at the place of the host's, and is as it has come from there, stays so: it shows
-// what comes. step is called after each part of a file, and ends the work by an error. Other errors are that of the database, of the host, and,
-// while a session runs, which is what live says, [ErrShowsMoved]: then the host is not to be changed.
+// directories that were renamed, or that go, all that is in them. What is at the place of the host's, and is as it has come from there, stays so
+// if a file comes there for a file, or a directory for a directory: it shows what comes. step is called after each part of a file, and ends the
+// work by an error. Other errors are that of the database, of the host, and, while a session runs, which is what live says, [ErrShowsMoved]:
+// then the host is not to be changed. There a directory that goes, and was not renamed, shows no more of the host's.
 func (s *Store) KeepPresent(t Tree, host HostTree, list []HostChange, live bool, step func() error) error {
 	if err := s.commitNow(); err != nil {
 		return err
 	}
-	rows, err := Query(s, func(tx *Tx) ([]reader, error) { return tx.readsFrom(t, list) })
-	k := &keeper{s, t.Name, host, step}
+	rows, err := Query(s, func(tx *Tx) ([]reader, error) { return tx.readsFrom(t, list, live) })
+	k := &keeper{s, t, host, step}
 	for _, h := range rows {
 		switch {
 		case err != nil:
 		case h.dir && live: // programs may know what is in it by numbers of the host's
 			err = ErrShowsMoved
 		case h.dir:
-			err = k.dir(h.ino, h.path)
+			err = k.dir(h.ino, h.path, h.inPlace)
 		default:
 			err = k.file(h.holder)
 		}
@@ -47,7 +48,7 @@ func (s *Store) KeepPresent(t Tree, host HostTree, list []HostChange, live bool,
 // keeper has the tree hold what it shows of the host.
 type keeper struct {
 	*Store
-	base string
+	tree Tree
 	host HostTree
 	step func() error
 }
@@ -55,12 +56,14 @@ type keeper struct {
 // reader is an inode that shows something of the host's.
 type reader struct {
 	holder
-	dir bool
+	mode    uint32 // its type alone
+	dir     bool
+	inPlace bool // of a directory: it is where that of the host's is that it shows
 }
 
 // Reads returns an error if the database reads from the host what KeepPresent would have it hold itself.
 func (s *Store) Reads(t Tree, list []HostChange) error {
-	rows, err := Query(s, func(tx *Tx) ([]reader, error) { return tx.readsFrom(t, list) })
+	rows, err := Query(s, func(tx *Tx) ([]reader, error) { return tx.readsFrom(t, list, false) })
 	if err == nil && len(rows) > 0 {
 		err = fmt.Errorf("%s: it reads that from the host", rows[0].path)
 	}
@@ -78,7 +81,7 @@ func (s *Store) commitNow() error {
 }
 
 // readsFrom returns what is to be held. Of changes, those that are committed count.
-func (tx *Tx) readsFrom(t Tree, list []HostChange) (kept []reader, err error) {
+func (tx *Tx) readsFrom(t Tree, list []HostChange, live bool) (kept []reader, err error) {
 	changed, linked := changedPaths(list), map[uint64]bool{}
 	for _, c := range list {
 		linked[c.Linked] = c.Linked != 0
@@ -86,7 +89,8 @@ func (tx *Tx) readsFrom(t Tree, list []HostChange) (kept []reader, err error) {
 	var all []reader
 	err = tx.each(`SELECT o.ino, o.path, o.base_ino, i.mode & 61440 FROM art_origin o JOIN fs_inode i ON i.ino=o.ino
 		WHERE o.base=(SELECT id FROM art_base WHERE name=?) AND (o.data_limit>0 OR i.mode & 61440 = 16384)`, func(q *sqlite3.Stmt) {
-		h := reader{holder{Ino(q.ColumnInt64(0)), string(q.ColumnRawBlob(1))}, q.ColumnInt64(3) == unix.S_IFDIR}
+		h := reader{holder: holder{Ino(q.ColumnInt64(0)), string(q.ColumnRawBlob(1))}, mode: uint32(q.ColumnInt64(3))}
+		h.dir = h.mode == unix.S_IFDIR
 		if !h.ino.valid() || !database.ValidPath(h.path) {
 			return
 		}
@@ -97,12 +101,14 @@ func (tx *Tx) readsFrom(t Tree, list []HostChange) (kept []reader, err error) {
 		}
 	}, t.Name)
 	for _, h := range all {
-		same := true
-		if err == nil && !h.dir {
-			same, err = tx.isAsThere(h.ino)
-		}
-		if same && err == nil {
-			same, err = tx.isAt(h.holder, t.Name)
+		same := h.dir && live || changed.stays(h.path, h.mode)
+		if err == nil && h.dir {
+			h.inPlace, err = tx.isAt(h.holder, t.Name)
+			same = same && h.inPlace
+		} else if err == nil && same {
+			if same, err = tx.isAsThere(h.ino); same && err == nil {
+				same, err = tx.isAt(h.holder, t.Name)
+			}
 		}
 		if !same && err == nil {
 			kept = append(kept, h)
@@ -151,15 +157,16 @@ func (tx *Tx) isAsThere(ino Ino) (bool, error) {
 	return tx.Follows(in)
 }
 
-// dir has a directory hold all that shows in it. Until then it shows the host's.
-func (k *keeper) dir(ino Ino, path string) error {
+// dir has a directory hold all that shows in it. Until then it shows the host's. One that is where the host's is goes on to agree with that:
+// the host removes it, and it is not new there.
+func (k *keeper) dir(ino Ino, path string, inPlace bool) error {
 	names, err := k.host.Names(path)
 	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}
 	for _, name := range names {
 		if err == nil {
-			err = k.entry(ino, name, childPath(path, name))
+			err = k.entry(ino, name, childPath(path, name), inPlace)
 		}
 	}
 	if err != nil {
@@ -167,6 +174,9 @@ func (k *keeper) dir(ino Ino, path string) error {
 	}
 	return k.Update(func(tx *Tx) error {
 		return tx.withLive(ino, func(dir *Inode) error {
+			if inPlace && dir.Origin != nil {
+				tx.AddBaseline(k.tree, path, dir.Baseline())
+			}
 			tx.SetOrigin(dir, nil)
 			return nil
 		})
@@ -174,7 +184,7 @@ func (k *keeper) dir(ino Ino, path string) error {
 }
 
 // entry has a directory have a row of what it shows of the host's at a name.
-func (k *keeper) entry(dir Ino, name, at string) error {
+func (k *keeper) entry(dir Ino, name, at string, inPlace bool) error {
 	var free bool
 	err := k.View(func(tx *Tx) error {
 		return tx.withLive(dir, func(in *Inode) error {
@@ -199,7 +209,7 @@ func (k *keeper) entry(dir Ino, name, at string) error {
 	}
 	switch {
 	case o.IsDir():
-		return k.dir(ino, at)
+		return k.dir(ino, at, inPlace)
 	case o.IsRegular():
 		return k.file(holder{ino, at})
 	}
@@ -219,7 +229,7 @@ func (k *keeper) make(dir Ino, name, at string, o *HostObject) (ino Ino, err err
 				return err
 			}
 			defer tx.Put(in)
-			origin := Origin{Base: k.base, Path: at, Number: uint64(in.Ino), Fingerprint: o.Fingerprint, Mode: o.Mode}
+			origin := Origin{Base: k.tree.Name, Path: at, Number: uint64(in.Ino), Fingerprint: o.Fingerprint, Mode: o.Mode}
 			switch {
 			case o.IsSymlink():
 				tx.SetTarget(in, o.Target)

@@ -96,6 +96,9 @@ func (p *puller) changesOfHost() (list []sqlvfs.HostChange) {
 			continue
 		}
 		c := sqlvfs.HostChange{Path: o.path, Effect: sqlvfs.Replaces}
+		if o.do != remove {
+			c.Type = kind(o.attr.Mode)
+		}
 		switch {
 		case o.there == 0 && (o.do == remove || o.do == keep):
 			continue

@@ -3,6 +3,8 @@ package reconcile
 import (
 	"path"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -21,12 +23,12 @@ func (r *repo) changesOfHost(h *host) (list []sqlvfs.HostChange) {
 		h = r.on.host
 	}
 	for _, at := range r.plan.Touched() {
-		c := sqlvfs.HostChange{Path: r.place(at), Effect: sqlvfs.Replaces}
+		c := sqlvfs.HostChange{Path: r.place(at), Effect: sqlvfs.Replaces, Type: unix.S_IFREG}
 		for up := c.Path; up != "."; up = path.Dir(up) { // with a file come the directories above it
 			if _, err := h.stat(up); err == nil {
 				break
 			}
-			c = sqlvfs.HostChange{Path: up, Effect: sqlvfs.Makes}
+			c = sqlvfs.HostChange{Path: up, Effect: sqlvfs.Makes, Type: unix.S_IFREG}
 		}
 		list = append(list, c)
 	}
