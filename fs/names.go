@@ -1,6 +1,12 @@
 package fs
 
-import "github.com/riverlytech/art/internal/hostfs"
+import (
+	"strings"
+	"syscall"
+
+	"github.com/riverlytech/art/internal/hostfs"
+	"github.com/riverlytech/art/sqlvfs"
+)
 
 // A row that stands for a file of the host has some names by entries of the delta, and the others because the host shows the file by them. It
 // counts those that there were when it was made. What the host links since is found when it is looked up, as everything is before it is
@@ -60,4 +66,59 @@ func (t *tx) recount(n *node, from dentry) error {
 		t.db.Dirty(n.in)
 	}
 	return err
+}
+
+// KeepNames has entries of the delta lead to rows by those paths of a workspace at which the base shows them. What the host gets there is another
+// file then, see [sqlvfs.Store.NamesToKeep].
+func KeepNames(overlays []*Overlay, workspace sqlvfs.Tree, paths []string) error {
+	for _, o := range overlays {
+		if o.host == nil || o.tree() != workspace {
+			continue
+		}
+		for _, path := range paths {
+			if err := o.update(nobody, func(t *tx) error { return t.keepName(path) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tx) keepName(path string) error {
+	way := strings.Split(path, "/")
+	if !t.inner {
+		way = append([]string{t.name}, way...)
+	}
+	name := way[len(way)-1]
+	p := t.nodes[RootIno]
+	n := p
+	for _, next := range way {
+		var err error
+		p = n
+		if n, err = t.lookup(p, next); oneOf(err, syscall.ENOENT, syscall.ENOTDIR) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	if at, ok := t.baseChild(p, name); !ok || at != path || n.in == nil {
+		return nil // what is there is another one, or has no row
+	}
+	if err := t.copyUp(p); err != nil {
+		return err
+	}
+	if entry, err := t.hasEntry(dentry{p, name}, n); entry || err != nil {
+		return err
+	}
+	seen := t.baseline(n)
+	if err := t.db.Link(p.in, name, n.in); err != nil {
+		return err
+	}
+	t.uncountName(p, name, n)
+	t.forgetDentry(p, name)
+	if seen != nil {
+		t.db.AddBaseline(t.tree(), path, seen)
+	}
+	t.db.Dirty(n.in)
+	return nil
 }

@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -21,13 +22,23 @@ var ErrShowsMoved = errors.New("it was renamed, and shows what is in that direct
 // directories that were renamed, or that go, all that is in them. What is at the place of the host's, and is as it has come from there, stays so
 // if a file comes there for a file, or a directory for a directory: it shows what comes. step is called after each part of a file, and ends the
 // work by an error. Other errors are that of the database, of the host, and, while a session runs, which is what live says, [ErrShowsMoved]:
-// then the host is not to be changed. There a directory that goes, and was not renamed, shows no more of the host's.
+// then the host is not to be changed. There a directory that goes, and was not renamed, shows no more of the host's. What [Store.NamesToKeep]
+// returns has to have entries then.
 func (s *Store) KeepPresent(t Tree, host HostTree, list []HostChange, live bool, step func() error) error {
+	k := &keeper{Store: s, tree: t, host: host, step: step}
+	if !live { // a session knows its directories by what it shows of the host's
+		paths, err := s.NamesToKeep(t, list)
+		if err == nil {
+			err = k.names(paths)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if err := s.commitNow(); err != nil {
 		return err
 	}
 	rows, err := Query(s, func(tx *Tx) ([]reader, error) { return tx.readsFrom(t, list, live) })
-	k := &keeper{s, t, host, step}
 	for _, h := range rows {
 		switch {
 		case err != nil:
@@ -51,6 +62,7 @@ type keeper struct {
 	tree Tree
 	host HostTree
 	step func() error
+	made map[object]Ino // of files of the host with several names
 }
 
 // reader is an inode that shows something of the host's.
@@ -203,9 +215,25 @@ func (k *keeper) entry(dir Ino, name, at string, inPlace bool) error {
 	if err != nil {
 		return err
 	}
-	ino, err := k.make(dir, name, at, o)
+	of := object{k.tree.Name, o.Fingerprint.Dev, o.Fingerprint.Ino}
+	ino, err := Query(k.Store, func(tx *Tx) (Ino, error) { return tx.standing(k.tree.Name, o) })
 	if err != nil {
 		return err
+	}
+	if ino == 0 {
+		ino = k.made[of]
+	}
+	if ino != 0 {
+		return k.link(dir, name, ino, "")
+	}
+	if ino, err = k.make(dir, name, at, o, 0); err != nil {
+		return err
+	}
+	if o.IsRegular() && o.Nlink > 1 {
+		if k.made == nil {
+			k.made = map[object]Ino{}
+		}
+		k.made[of] = ino
 	}
 	switch {
 	case o.IsDir():
@@ -216,8 +244,8 @@ func (k *keeper) entry(dir Ino, name, at string, inPlace bool) error {
 	return nil
 }
 
-// make makes that row, which shows what it did.
-func (k *keeper) make(dir Ino, name, at string, o *HostObject) (ino Ino, err error) {
+// make makes that row, which shows what it did, and a number, if that is not 0.
+func (k *keeper) make(dir Ino, name, at string, o *HostObject, number uint64) (ino Ino, err error) {
 	err = k.Update(func(tx *Tx) error {
 		return tx.withLive(dir, func(parent *Inode) error {
 			attr := o.Attr
@@ -229,7 +257,7 @@ func (k *keeper) make(dir Ino, name, at string, o *HostObject) (ino Ino, err err
 				return err
 			}
 			defer tx.Put(in)
-			origin := Origin{Base: k.tree.Name, Path: at, Number: uint64(in.Ino), Fingerprint: o.Fingerprint, Mode: o.Mode}
+			origin := Origin{Base: k.tree.Name, Path: at, Number: cmp.Or(number, uint64(in.Ino)), Fingerprint: o.Fingerprint, Mode: o.Mode}
 			switch {
 			case o.IsSymlink():
 				tx.SetTarget(in, o.Target)

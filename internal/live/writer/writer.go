@@ -272,6 +272,12 @@ func (c *served) keep(fd int) error {
 	}
 	err := c.store.KeepHost(is.Workspace, host, is.List, func(string, int64, error) error { return nil })
 	if err == nil && is.Present {
+		var names []string
+		if names, err = c.store.NamesToKeep(is.Workspace, is.List); err == nil {
+			err = fs.KeepNames(c.overlays, is.Workspace, names)
+		}
+	}
+	if err == nil && is.Present {
 		err = c.store.KeepPresent(is.Workspace, host, is.List, true, func() error { return nil })
 	}
 	return err
