@@ -119,7 +119,24 @@ func (p *planner) join() (err error) {
 			return err
 		})
 	}
+	if err == nil && !p.exports {
+		err = p.joinParents()
+	}
 	return p.opt.reading(err)
+}
+
+// joinParents adds what the host has of a fork's beginnings, since pulls from the databases that it is a fork of.
+func (p *planner) joinParents() error {
+	agreed, err := p.store.AgreedByParents(p.id)
+	if p.base == nil && len(agreed) > 0 {
+		p.base = map[string]*sqlvfs.Baseline{}
+	}
+	for at, b := range agreed {
+		if p.base[at] == nil {
+			p.base[at] = b
+		}
+	}
+	return err
 }
 
 // database is the path of the database, which may not be there yet.
