@@ -37,7 +37,11 @@ func (l *Learner) executable(tid, dir int, name string, cwd func() string, flags
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
-	return unix.Fstat(fd, &st) != nil || isProgram(&st), true
+	if unix.Fstat(fd, &st) != nil {
+		return true, false
+	}
+	// Where fusermount3 has made the mount, this process may look. What is in the file it does not read.
+	return isProgram(&st), !l.mounts[[2]uint32{unix.Major(st.Dev), unix.Minor(st.Dev)}]
 }
 
 // isProgram says whether somebody may execute a file.
