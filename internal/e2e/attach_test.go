@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"strings"
@@ -32,6 +33,15 @@ func background(t *testing.T, args ...string) string {
 func ownSessions(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Cleanup(func() { // also of a test that has failed
+		list, _ := exec.Command("art", "ps", "--json").Output()
+		for line := range strings.Lines(string(list)) {
+			var session struct{ ID string }
+			if json.Unmarshal([]byte(line), &session) == nil && session.ID != "" {
+				_ = exec.Command("art", "kill", "-s", "KILL", session.ID).Run()
+			}
+		}
+	})
 	t.Setenv("TERM", "xterm-256color")
 }
 

@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/riverlytech/art/internal/e2e/screen"
@@ -60,7 +61,9 @@ func TestTmuxLeave(t *testing.T) {
 			other.Keys(`C-\`, "d")
 			other.Shows("left session")
 			other.Resize(30, 100)
-			other.Enter("clear; art attach")
+			other.Enter("clear")
+			other.Until("the screen is clear", func() bool { return !strings.Contains(other.Text(), "left session") })
+			other.Enter("art attach")
 			if name == "lines" {
 				other.Shows("here")
 				other.Keys("C-c")
