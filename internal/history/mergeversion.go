@@ -205,7 +205,7 @@ func (m *merger) same(a, b *version) (bool, error) {
 	if err := m.ctx.Err(); err != nil {
 		return false, err
 	}
-	if asShown(a, b) && (a.m != m.base && b.m != m.base || a.let == nil && b.let == nil) {
+	if asShown(a, b) && (a.m != m.base || b.let == nil) && (b.m != m.base || a.let == nil) { // when they last agreed, both showed it
 		return true, nil
 	}
 	if a.isUnknown() || b.isUnknown() {

@@ -260,6 +260,9 @@ func (m *merger) hasSeen(e *entry) (bool, error) {
 	if !e.ours.ofHost() || e.ours.let == nil || e.ours.let.host.Fingerprint == (sqlvfs.Fingerprint{}) {
 		return false, nil
 	}
+	if e.ours.let.was.rowDir() && e.theirs.rowDir() {
+		return false, nil // who knows a directory need not know all that is in it
+	}
 	pulled, at := e.ours.let.host.Fingerprint, e.ours.place
 	rows, err := m.theirs.From(at.base, at.path)
 	for _, ino := range rows {

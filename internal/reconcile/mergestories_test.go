@@ -139,6 +139,31 @@ var mergeStories = map[string]string{
 		p has z/x h
 		p lacks e/x
 		merge f d e/x`,
+	"a file of the host's that the fork has pulled, and changes again": `
+		host write x h
+		forks
+		f append x 1
+		f write y 1
+		pull f
+		merge f
+		f append x 2
+		f append y 2
+		merge f
+		p has x h12
+		p has y 12
+		f append x 3
+		merge f
+		p has x h123`,
+	"a file in a renamed directory that the parent has pulled": `
+		host mkdir a
+		host write a/z one
+		p rename a b
+		forks
+		p write b/z two
+		pull p
+		pull f b/z
+		merge f b
+		p has b/z two`,
 	"what was put in place of a renamed directory is merged again": `
 		p mkdir d
 		p write d/a one
