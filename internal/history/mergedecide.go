@@ -90,6 +90,7 @@ type entry struct {
 	through            *node      // ours, if the host's name leads to it, and no entry
 	uncounted          bool       // the host's name did not show in the parent, and comes with a directory that is made
 	below              []*entry   // names of files that have others, in a directory of the host's that the fork has removed
+	over               bool       // it is to lead to theirs, and not to ours any more
 	put                *entry     // what the fork has put in place of a directory that it has renamed, until that has gone
 	whole              *entry     // both, as they were before they were taken apart
 }

@@ -16,12 +16,17 @@ func (m *merger) resolveDirs() error {
 	var files []*entry
 	for more := true; more; {
 		for len(m.added) > 0 {
+			if err := m.spreadConflicts(); err != nil {
+				return err
+			}
 			list := m.added
 			m.added = nil
 			var rest []*entry
 			for _, e := range list {
 				if !e.theirs.rowDir() {
 					files = append(files, e)
+				} else if m.staysHere(e) {
+					continue
 				} else if moved, err := m.moveHere(e); err != nil {
 					return err
 				} else if !moved {
@@ -286,6 +291,7 @@ func (m *merger) removeDir(e *entry) error {
 // resolveFiles finds out what the names of files lead to that were added: a file of the parent's that is the same one, or one to be made.
 func (m *merger) resolveFiles() error {
 	m.newNames, m.oldNames = map[sqlvfs.Ino]uint32{}, map[sqlvfs.Ino]bool{}
+	m.added = slices.DeleteFunc(m.added, m.staysHere)
 	for _, e := range m.added {
 		m.newNames[e.theirs.row.Ino]++
 	}

@@ -116,10 +116,25 @@ func (m *merger) takeMarked(e *entry, d classify.Decision) bool {
 	return true
 }
 
-// replace has a name lead to another file than the one that the parent has there.
+// replace has a name lead to another object than the one that the parent has there, unless that turns out to stay (see staysHere).
 func (m *merger) replace(e *entry) {
+	e.over = true
 	m.added = append(m.added, e)
+}
+
+// staysHere leaves a name alone that is to lead to another object, if the fork has moved what is there to a path in conflict. Else that goes.
+func (m *merger) staysHere(e *entry) bool {
+	if !e.over {
+		return false
+	}
+	if e.base != nil && m.made[e.theirs.row.Ino] == nil && m.inConflict(e) {
+		if m.markConflict(e); !m.opt.Ours {
+			m.leave(e.at, false, movedToConflict)
+		}
+		return true
+	}
 	m.unlink(e)
+	return false
 }
 
 // say tells of a path that leads to what the fork has there.

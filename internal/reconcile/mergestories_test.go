@@ -164,6 +164,30 @@ var mergeStories = map[string]string{
 		pull f b/z
 		merge f b
 		p has b/z two`,
+	"directories take each other's places, one of which was removed here": `
+		host mkdir b
+		host mkdir c
+		host write b/x one
+		host write c/y two
+		forks
+		f exchange b c
+		p remove b
+		merge f b c
+		p has c/y two
+		p lacks c/x`,
+	"a file is moved to where the parent has removed something, with another in its place": `
+		host mkdir a
+		host write x two
+		forks
+		f rename x a/q
+		f write x new
+		p remove a
+		merge f a x
+		p has x two
+		merge f a x
+		force f
+		p has x new
+		p has a/q two`,
 	"what was put in place of a renamed directory is merged again": `
 		p mkdir d
 		p write d/a one
