@@ -54,6 +54,7 @@ func isProgram(st *unix.Stat_t) bool {
 // to be that again.
 type doubt struct {
 	tid   int             // the thread that has tried
+	asks  int             // its id that FUSE knows; 0: unknown
 	tried attempt         // and how
 	image string          // what the process was
 	was   control.Command // and how to say that it is that again
@@ -72,7 +73,14 @@ func image(proc, pid int) string {
 
 // doubts returns what to know of a process that is about to try; nil: what will have become of it cannot be known. c is what is told of it.
 func (l *Learner) doubts(s status, tid int, a attempt, c *control.Command) *doubt {
-	d := &doubt{tid: tid, tried: a, image: image(l.proc, s.tgid)}
+	d := &doubt{tid: tid, asks: s.guest, tried: a, image: image(l.proc, s.tgid)}
+	if tid != s.tgid {
+		var text [2048]byte
+		d.asks = 0
+		if ids := fields(read(l.proc, strconv.Itoa(tid)+"/status", text[:]), "\nNSpid:"); l.level < len(ids) {
+			d.asks = ids[l.level]
+		}
+	}
 	var buf [control.MaxArgv]byte
 	argv := read(l.proc, strconv.Itoa(s.tgid)+"/cmdline", buf[:])
 	if d.image == "" || len(argv) == 0 {
@@ -83,8 +91,9 @@ func (l *Learner) doubts(s status, tid int, a attempt, c *control.Command) *doub
 }
 
 // settle finds out what has become of a process, by the id that FUSE knows, that has tried to execute something of which that was in doubt,
-// and tells it if that has failed. tid is a thread that has come back from all that it has tried, or 0. It returns false if it is too early.
-func (l *Learner) settle(pid, tid int) bool {
+// and tells it if that has failed. tid is a thread here, and asks one by the id that FUSE knows, that has come back from all that it has
+// tried; or 0. It returns false if it is too early.
+func (l *Learner) settle(pid, tid, asks int) bool {
 	l.mu.Lock()
 	p := l.known[pid]
 	if p == nil || p.ended || p.doubt == nil {
@@ -94,7 +103,7 @@ func (l *Learner) settle(pid, tid int) bool {
 	d, host := p.doubt, p.host
 	l.mu.Unlock()
 	failed := image(l.proc, host) == d.image
-	if failed && tid != d.tid && !l.elsewhere(d.tid) {
+	if failed && tid != d.tid && (asks == 0 || asks != d.asks) && !l.elsewhere(d.tid) {
 		return false
 	}
 	l.mu.Lock()

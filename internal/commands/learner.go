@@ -190,7 +190,7 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 	if again {
 		return
 	}
-	l.settle(s.guest, tid) // what it has tried before this
+	l.settle(s.guest, tid, 0) // what it has tried before this
 	pidfd := -1
 	if fresh {
 		if pidfd, err = unix.PidfdOpen(s.tgid, 0); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -206,7 +206,7 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 	c.Dir, c.PID = cwd(), s.guest
 	if c.Parent = s.guest; !l.knows(s.guest) { // else it was a command before, or belonged to one
 		c.Parent = l.parent(s)
-		l.settle(c.Parent, 0)
+		l.settle(c.Parent, 0, 0)
 	}
 	var d *doubt
 	if !sure {
@@ -309,16 +309,6 @@ func (l *Learner) knows(pid int) bool {
 	return l.known[pid] != nil
 }
 
-// hostOf returns the id here of a process that has executed something; 0 if it has not.
-func (l *Learner) hostOf(pid int) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if p := l.known[pid]; p != nil {
-		return p.host
-	}
-	return 0
-}
-
 // exits learns that a process ends by itself.
 func (l *Learner) exits(tid, code int) {
 	l.mu.Lock()
@@ -341,7 +331,7 @@ func (l *Learner) exits(tid, code int) {
 func (l *Learner) adopt(host, pid int) {
 	list := children(l.proc, host)
 	if len(list) > 0 {
-		l.settle(pid, host)
+		l.settle(pid, host, 0)
 	}
 	if len(list) > 0 && !l.knows(pid) {
 		if pid = l.ancestor(l.proc, l.level, host); pid == 0 {
@@ -420,7 +410,7 @@ func (l *Learner) maps(tid, fd int) {
 	if !ok || len(ino) == 0 {
 		return
 	}
-	l.settle(s.guest, tid)
+	l.settle(s.guest, tid, 0)
 	c := control.Command{Kind: control.Mapped, Parent: s.guest, Inode: uint64(ino[0])}
 	if !l.knows(s.guest) {
 		c.Parent = l.parent(s)
@@ -447,11 +437,7 @@ func (l *Learner) answer() {
 			if known.Parent = s.guest; !l.knows(s.guest) {
 				known.Parent = l.ancestor(l.guest, l.guestLevel(), s.parent)
 			}
-			asks := 0
-			if c.PID == s.guest {
-				asks = l.hostOf(c.PID)
-			}
-			known.Doubtful = !l.settle(known.Parent, asks)
+			known.Doubtful = !l.settle(known.Parent, 0, c.PID)
 			if known.Parent != 0 && !known.Thread && !known.Doubtful {
 				l.belongs(c.PID)
 			}
