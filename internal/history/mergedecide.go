@@ -247,6 +247,9 @@ func (m *merger) mergeWhole(e *entry) error {
 	if e.theirs.rowDir() && e.ours != nil && e.ours.place == e.theirs.place && (e.ours.rowDir() || e.ours.ofHost() && (e.ours.let == nil || e.ours.let.was.rowDir())) {
 		return m.mergeDirs(e)
 	}
+	if e.theirs.showsIn(e.ours) {
+		return m.walk(e.at, e.was, &version{m: m.base, place: e.theirs.place}, e.ours, e.theirs, &node{ino: e.ours.row.Ino})
+	}
 	if joins, err := m.pulledHere(e); err != nil || joins != nil && !e.base.rowDir() { // both have made it
 		if err == nil {
 			err = m.takeTheirs(e)

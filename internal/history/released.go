@@ -249,10 +249,15 @@ func dirBefore(t, ours *version) *version {
 
 // unreleased is what a version was before a pull, unless another one, too, is what the host has there.
 func unreleased(t, other *version) *version {
-	if !t.ofHost() || t.let == nil || t.let.unknown || asShown(t, other) {
+	if !t.ofHost() || t.let == nil || t.let.unknown || asShown(t, other) || t.showsIn(other) {
 		return t
 	}
 	return t.let.was
+}
+
+// showsIn tells whether a directory that was renamed, and pulled, is one which another tree has, and shows the host's in.
+func (t *version) showsIn(other *version) bool {
+	return t.ofHost() && t.let != nil && t.let.was.rowDir() && t.let.was.place != t.place && other.rowDir() && other.place == t.place
 }
 
 // hasSeen tells whether the fork knows what the parent has pulled to a place: it has changed, renamed or removed what the host has since.

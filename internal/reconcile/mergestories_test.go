@@ -188,6 +188,21 @@ var mergeStories = map[string]string{
 		force f
 		p has x new
 		p has a/q two`,
+	"a renamed directory that the fork has pulled, and the parent links a file of": `
+		host mkdir a
+		host write a/x one
+		host write a/y two
+		forks
+		f rename a d
+		pull f
+		p link d/x b
+		merge f
+		p has d/x one
+		p has d/y two
+		p append b more
+		p has d/x onemore
+		pull p
+		host has d/x onemore`,
 	"what was put in place of a renamed directory is merged again": `
 		p mkdir d
 		p write d/a one
