@@ -168,6 +168,11 @@ func (r *recoverer) entry(e *journalEntry) error {
 	}
 	switch {
 	case e.Other != 0:
+		if placed && len(e.Source) > 0 { // the guest shows it from where it was, as what has come is not seen there yet
+			r.rows().set(func(tx *sqlvfs.Tx) {
+				tx.AddBaseline(r.id, at, &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: hostfs.Fingerprint(&st)})
+			})
+		}
 		return r.otherName(e)
 	case len(e.Source) == 0, !agreed && !r.lost(e):
 		return nil
