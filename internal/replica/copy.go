@@ -172,7 +172,6 @@ func (j *Job) begin() (err error) {
 	db := litestream.NewDB(j.what.Database)
 	db.SetMetaPath(j.what.Kept)
 	db.MonitorInterval = 0 // see read
-	db.ShutdownSyncTimeout = 0
 	db.Replica = litestream.NewReplicaWithClient(db, j.client)
 	db.Replica.MonitorEnabled = false // see upload
 	j.db, j.store = db, litestream.NewStore([]*litestream.DB{db}, litestream.DefaultCompactionLevels)

@@ -75,7 +75,7 @@ func identityOf(path, name string) (*Identity, error) {
 	return who, err
 }
 
-// ReadIdentity returns what is copied to a place; nil: nothing is.
+// readIdentity returns what is copied to a place; nil: nothing is.
 func readIdentity(ctx context.Context, o objects) (*Identity, error) {
 	data, err := o.get(ctx, identityName)
 	if errors.Is(err, fs.ErrNotExist) {
