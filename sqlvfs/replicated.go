@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"os"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -42,6 +43,18 @@ func (tx *Tx) ID() (id string, err error) {
 		id = string(q.ColumnRawBlob(0))
 	})
 	return id, err
+}
+
+// KeyContinues begins the names of the rows of fs_config that say which generation at a place of copies the database continues.
+const KeyContinues = "art_continues_"
+
+// Continues returns, by the place of copies, the generation there that the database continues. Another program may have written it.
+func (tx *Tx) Continues() (map[string]string, error) {
+	all := map[string]string{}
+	err := tx.each("SELECT CAST(key AS BLOB), substr(CAST(value AS BLOB), 1, 64) FROM main.fs_config WHERE key >= '"+KeyContinues+"' AND key < '"+KeyContinues+"~' LIMIT 1000", func(q *sqlite3.Stmt) {
+		all[strings.TrimPrefix(string(q.ColumnRawBlob(0)), KeyContinues)] = string(q.ColumnRawBlob(1))
+	})
+	return all, err
 }
 
 // NewestSession returns the number of the newest session in the log; 0: there is none.

@@ -12,6 +12,10 @@ type Replica struct {
 	Place string
 	// Kept is the directory for what is not copied yet.
 	Kept string
+	// Token is the session's, by which its processes know the lease of one before.
+	Token string
+	// TakeOver says not to wait for another session that writes there.
+	TakeOver bool
 }
 
 // ReplicaState is how far the copy is.

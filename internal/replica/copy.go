@@ -2,18 +2,24 @@
 // (https://litestream.io): this package says when, to where, and whose copy it is. Of art's programs only art-replicate has it, since it
 // brings SQLite once more and the clients of stores.
 //
-// A place holds, beside Litestream's files, art.json ([Identity]).
+// A place holds art.json ([Head]), and below it a directory of Litestream's for each [Generation].
 package replica
 
 import (
 	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
+	"os/user"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,20 +50,20 @@ const (
 	// mostWaiting is how many bytes are kept for a place that is away. With more, nothing is, and the whole database is copied once the place is
 	// back; meanwhile the session bounds its log.
 	mostWaiting = 1 << 30
-	// identityEvery is how often the place is told what is in the copy.
-	identityEvery = time.Minute
 )
 
 // Job is a copy that is being made.
 type Job struct {
-	what   *control.Replica
-	tell   func(control.ReplicaState)
-	most   uint64 // mostWaiting
-	client *counted
-	own    objects
-	db     *litestream.DB
-	store  *litestream.Store
-	who    *Identity
+	what    *control.Replica
+	tell    func(control.ReplicaState)
+	most    uint64 // mostWaiting
+	place   *store
+	who     claimant
+	taken   atomic.Int64 // by the place, in bytes
+	db      *litestream.DB
+	store   *litestream.Store
+	tenure  *tenure // of the generation that is written
+	release func()  // see hold
 	// file is the database. Litestream's SQLite has locks of the process's, which the kernel drops when the process closes any descriptor
 	// of the file (fcntl(2)): so this one is opened before, closed after, and nothing else opens the database or its log meanwhile.
 	file *os.File
@@ -72,6 +78,7 @@ type Job struct {
 func Open(what *control.Replica, tell func(control.ReplicaState)) (*Job, error) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // errors that count are told by this package
 	j := &Job{what: what, tell: tell, most: mostWaiting}
+	j.who = claimant{lease: leaseOf(what.Database, what.Token), takeOver: what.TakeOver}
 	ctx, cancel := context.WithTimeout(context.Background(), claimTime)
 	defer cancel()
 	if err := place.Make(what.Place); err != nil {
@@ -80,12 +87,25 @@ func Open(what *control.Replica, tell func(control.ReplicaState)) (*Job, error) 
 	if err := os.MkdirAll(what.Kept, 0o700); err != nil {
 		return nil, fmt.Errorf("keep what is not copied yet: %w", err)
 	}
-	client, own, err := open(ctx, what.Place)
-	if err != nil {
-		return nil, err
+	var err error
+	j.place, err = open(ctx, what.Place)
+	return j, err
+}
+
+// leaseOf is that of this process, for a session that has a database.
+func leaseOf(database, token string) Lease {
+	l := Lease{Token: token, PID: os.Getpid(), User: strconv.Itoa(os.Getuid())}
+	l.Host, _ = os.Hostname()
+	if u, err := user.Current(); err == nil {
+		l.User = u.Username
 	}
-	j.client, j.own = &counted{ReplicaClient: client}, own
-	return j, nil
+	var st unix.Stat_t
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err == nil && unix.Stat(database, &st) == nil {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", boot, st.Dev, st.Ino))
+		l.Machine = hex.EncodeToString(sum[:16])
+	}
+	return l
 }
 
 // Run copies until end is closed, and then what is left. The error is why not all was copied.
@@ -96,12 +116,15 @@ func (j *Job) Run(end <-chan struct{}) error {
 			return err
 		}
 		if err := j.begin(); err != nil {
+			_ = j.tenure.end(context.Background(), func(*Head) {}) // or it runs out
 			return err
 		}
+		j.hold()
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup
 		running.Go(func() { j.read(ctx) })
 		running.Go(func() { j.upload(ctx) })
+		running.Go(func() { j.compact(ctx) })
 		tooMuch := make(chan struct{})
 		running.Go(func() { j.report(ctx, tooMuch) })
 		select {
@@ -109,6 +132,11 @@ func (j *Job) Run(end <-chan struct{}) error {
 			alone, ended = j.awaitServer(), true
 			cancel()
 			running.Wait()
+		case <-j.tenure.gone:
+			cancel()
+			running.Wait()
+			_ = j.giveUp() // the next one does it
+			return j.tenure.confirm(context.Background())
 		case <-tooMuch:
 			cancel()
 			running.Wait()
@@ -128,8 +156,8 @@ func (j *Job) Run(end <-chan struct{}) error {
 	return err
 }
 
-// claim makes sure that the place is this database's. While it cannot be asked, it is asked again; at the end of the session that is
-// why nothing was copied.
+// claim gets the place for this session. While it cannot be asked, or may be another session's, it is asked again; at the end of the session
+// that is why nothing was copied.
 func (j *Job) claim(end <-chan struct{}) error {
 	began := time.Now()
 	behind := began
@@ -137,24 +165,25 @@ func (j *Job) claim(end <-chan struct{}) error {
 		behind = j.since
 	}
 	for wait := look; ; wait = min(2*wait, retryMost) {
-		mine, err := identityOf(j.what.Database, j.what.Name)
-		if err != nil {
+		var err error
+		if j.who.mine, j.who.continues, err = identify(j.what.Database, j.what.Name); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), claimTime)
-		if err = explain(j.client.Init(ctx)); err == nil {
-			err = claim(ctx, j.client, j.own, mine)
-		}
-		j.who = mine
+		j.tenure, err = j.who.claim(ctx, j.place)
 		cancel()
 		var no *refused
-		if err == nil || errors.As(err, &no) {
-			return err
+		if errors.As(err, &no) {
+			return no
+		}
+		if err == nil {
+			j.who.takeOver = false // once
+			return nil
 		}
 		j.tell(control.ReplicaState{Behind: milliseconds(behind), Why: err.Error()})
 		select {
 		case <-end:
-			if time.Since(began) > stuck {
+			if time.Since(began) > leaseTime+leaseRenewed || time.Since(began) > stuck && !errors.As(err, new(*heldError)) {
 				return err
 			}
 			time.Sleep(wait)
@@ -163,21 +192,66 @@ func (j *Job) claim(end <-chan struct{}) error {
 	}
 }
 
-// begin opens the database for Litestream.
+// hold renews the lease until release is called.
+func (j *Job) hold() {
+	ctx, stop := context.WithCancel(context.Background())
+	var holding sync.WaitGroup
+	holding.Go(func() { j.tenure.hold(ctx, j.current) })
+	j.release = func() {
+		stop()
+		holding.Wait()
+	}
+}
+
+// begin opens the database for Litestream, which copies all of it first. It does so only where neither the place nor Kept has anything of
+// before: Litestream goes by the newest file of level 0 alone, and would number on from that though snapshots and compactions are further, and take
+// what is in the log for what follows it.
 func (j *Job) begin() (err error) {
+	if err := j.forgetKept(); err != nil {
+		return err
+	}
+	client, err := j.place.client(j.tenure.generation.dir())
+	if err != nil {
+		return err
+	}
 	if j.file, err = os.OpenFile(j.what.Database, os.O_RDWR|unix.O_NOFOLLOW, 0); err != nil {
 		return fmt.Errorf("open the database: %w", cli.Reason(err))
 	}
 	_ = sqlvfs.ForgetLeft(j.file)
+	if err := j.remember(); err != nil {
+		j.file.Close()
+		return fmt.Errorf("note in the database where it is copied: %w", cli.Reason(err))
+	}
 	db := litestream.NewDB(j.what.Database)
 	db.SetMetaPath(j.what.Kept)
 	db.MonitorInterval = 0 // see read
-	db.Replica = litestream.NewReplicaWithClient(db, j.client)
+	db.Replica = litestream.NewReplicaWithClient(db, &fenced{client, j.tenure, func(bytes int) { j.taken.Add(int64(bytes)) }})
 	db.Replica.MonitorEnabled = false // see upload
 	j.db, j.store = db, litestream.NewStore([]*litestream.DB{db}, litestream.DefaultCompactionLevels)
 	j.store.SnapshotRetention = retention
-	db.ShutdownSyncTimeout = 0 // NewStore has set it
+	j.store.CompactionMonitorEnabled = false // see compact
+	db.ShutdownSyncTimeout = 0               // NewStore has set it
 	return j.store.Open(context.Background())
+}
+
+// remember has the database say which generation at the place it continues, durably, before anything of that is copied: so whatever is brought
+// back of it says so too.
+func (j *Job) remember() error {
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: j.what.Database}).EscapedPath()+"?_pragma=busy_timeout(10000)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(FULL)")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.Exec("INSERT OR REPLACE INTO fs_config (key, value) VALUES (?, ?)", sqlvfs.KeyContinues+j.tenure.head.Place, j.tenure.generation.ID)
+	return err
+}
+
+// forgetKept removes what was kept for the place. It is not Kept itself, which is all that this process may write there.
+func (j *Job) forgetKept() error {
+	if err := os.RemoveAll(filepath.Join(j.what.Kept, "ltx")); err != nil {
+		return fmt.Errorf("remove what waits: %w", cli.Reason(err))
+	}
+	return nil
 }
 
 // read copies what is new in the log to files of Litestream's, and makes checkpoints.
@@ -210,13 +284,14 @@ func (j *Job) waits() bool {
 
 // upload copies those files to the place.
 func (j *Job) upload(ctx context.Context) {
-	wait := look / 2
-	for next := time.Now().Add(identityEvery); ; {
+	for wait := look / 2; ; {
 		if j.waits() || j.db.Replica.Pos().IsZero() {
 			began := time.Now()
 			err := j.db.Replica.Sync(ctx)
 			if pos, perr := j.db.Pos(); perr == nil && pos.IsZero() {
 				err = nil // nothing was read yet
+			} else if err == nil {
+				err = j.tenure.confirm(ctx)
 			}
 			j.uploaded(ctx, began, err)
 			wait = look / 2
@@ -224,16 +299,41 @@ func (j *Job) upload(ctx context.Context) {
 				wait = min(max(2*wait, time.Second), retryMost)
 			}
 		}
-		if time.Now().After(next) {
-			next = time.Now().Add(identityEvery)
-			_ = j.identify(ctx, Running) // the next time, or at the end
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(wait):
 		}
 	}
+}
+
+// compact has Litestream merge files at the place, and take a snapshot each day. Its own monitor would begin with one, beside the whole copy that each
+// generation begins with.
+func (j *Job) compact(ctx context.Context) {
+	var levels sync.WaitGroup
+	for _, level := range append(slices.Clone(litestream.DefaultCompactionLevels[1:]), j.store.SnapshotLevel()) {
+		levels.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(time.Until(level.NextCompactionAt(time.Now()))):
+				}
+				_, err := j.store.CompactDB(ctx, j.db, level)
+				if err == nil && level.Level == litestream.SnapshotLevel {
+					_ = j.store.EnforceSnapshotRetention(ctx, j.db) // the next time
+				}
+			}
+		})
+	}
+	levels.Go(func() {
+		if removed := j.tenure.prune(ctx, time.Now().Add(-retention)); len(removed) > 0 {
+			_ = j.tenure.renew(ctx, func(h *Head) { // the next session does it
+				h.Generations = slices.DeleteFunc(h.Generations, func(g Generation) bool { return removed[g.ID] })
+			})
+		}
+	})
+	levels.Wait()
 }
 
 // uploaded notes how an attempt went.
@@ -288,15 +388,12 @@ func (j *Job) state() (s control.ReplicaState) {
 
 // giveUp lets Litestream and all that waits go.
 func (j *Job) giveUp() error {
+	j.release()
 	ctx, cancel := context.WithTimeout(context.Background(), look)
 	defer cancel()
 	_ = j.store.Close(ctx) // which tries once more to copy something
 	j.file.Close()
-	// Not Kept itself: it is all that this process may write there.
-	if err := os.RemoveAll(filepath.Join(j.what.Kept, "ltx")); err != nil {
-		return fmt.Errorf("remove what waits: %w", cli.Reason(err))
-	}
-	return nil
+	return j.forgetKept()
 }
 
 func milliseconds(since time.Time) uint64 { return uint64(max(1, time.Since(since).Milliseconds())) }
@@ -327,12 +424,16 @@ func (j *Job) awaitServer() bool {
 	return false
 }
 
-// finish copies what is left, and lets Litestream go.
+// finish copies what is left, and lets Litestream and the place go.
 func (j *Job) finish() error {
 	err := j.copyRest()
+	j.release()
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), claimTime)
-		err = j.identify(ctx, Ended)
+		err = j.tenure.end(ctx, func(h *Head) {
+			j.current(h)
+			h.State = Ended
+		})
 		cancel()
 	}
 	// It tries once more to copy what is left: of nothing, or for no time.
@@ -341,11 +442,12 @@ func (j *Job) finish() error {
 	if cerr := j.store.Close(ctx); err == nil && cerr != nil && !errors.Is(cerr, context.DeadlineExceeded) {
 		err = cerr
 	}
-	j.forgetCopied()
-	if err != nil {
-		return explain(err)
+	_ = j.forgetKept() // the next one does it
+	var no *refused
+	if errors.As(err, &no) {
+		return no
 	}
-	return nil
+	return explain(err)
 }
 
 // copyRest copies all that there is. It gives up when nothing more is taken for a while.
@@ -359,7 +461,10 @@ func (j *Job) copyRest() error {
 	go func() {
 		var err error
 		for wait := look; ; wait = min(2*wait, retryMost) {
-			if err = j.db.Replica.Sync(ctx); err == nil || ctx.Err() != nil {
+			if err = j.db.Replica.Sync(ctx); err == nil {
+				err = j.tenure.confirm(ctx)
+			}
+			if err == nil || ctx.Err() != nil || errors.As(err, new(*refused)) {
 				break
 			}
 			j.mu.Lock()
@@ -374,7 +479,7 @@ func (j *Job) copyRest() error {
 	}()
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
-	for taken, at := j.client.bytes.Load(), time.Now(); ; {
+	for taken, at := j.taken.Load(), time.Now(); ; {
 		select {
 		case err := <-done:
 			return err
@@ -384,7 +489,7 @@ func (j *Job) copyRest() error {
 		s.Waits = j.waiting()
 		s.Behind = max(s.Behind, 1)
 		j.tell(s)
-		if now := j.client.bytes.Load(); now != taken {
+		if now := j.taken.Load(); now != taken {
 			taken, at = now, time.Now()
 		}
 		if time.Since(at) > stuck {
@@ -400,39 +505,21 @@ func (j *Job) copyRest() error {
 	}
 }
 
-// identify tells the place what is in the copy.
-func (j *Job) identify(ctx context.Context, state string) error {
-	who := *j.who
-	who.State, who.Changed = state, now()
-	if db := j.db.SQLDB(); db != nil {
-		// By Litestream's own connection, see file.
-		row := db.QueryRowContext(ctx, `SELECT (SELECT ifnull(max(id), 0) FROM art_session), page_count*page_size,
-			ifnull((SELECT CAST(path AS BLOB) FROM art_workspace ORDER BY whole DESC, name LIMIT 1), '') FROM pragma_page_count, pragma_page_size`)
-		var workspace []byte
-		if err := row.Scan(&who.Session, &who.Size, &workspace); err != nil {
-			return err
-		}
-		who.Workspace = string(workspace)
+// current has a head say what is in the copy.
+func (j *Job) current(h *Head) {
+	db := j.db.SQLDB()
+	if db == nil {
+		return
 	}
-	return j.own.put(ctx, identityName, who.marshal())
-}
-
-// forgetCopied removes what is copied but for the last file, which says from where on to go on. Litestream would keep it for some minutes,
-// which most sessions do not last.
-func (j *Job) forgetCopied() {
-	copied := j.db.Replica.Pos().TXID
-	dir := j.db.LTXLevelDir(0)
-	entries, _ := os.ReadDir(dir)
-	var last ltx.TXID
-	for _, e := range entries {
-		if _, to, err := ltx.ParseFilename(e.Name()); err == nil {
-			last = max(last, to)
-		}
-	}
-	for _, e := range entries {
-		if _, to, err := ltx.ParseFilename(e.Name()); err == nil && to <= copied && to < last {
-			os.Remove(filepath.Join(dir, e.Name()))
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	// By Litestream's own connection, see file.
+	row := db.QueryRowContext(ctx, `SELECT (SELECT ifnull(max(id), 0) FROM art_session), page_count*page_size,
+		ifnull((SELECT CAST(path AS BLOB) FROM art_workspace ORDER BY whole DESC, name LIMIT 1), '') FROM pragma_page_count, pragma_page_size`)
+	var session, size int64
+	var workspace []byte
+	if row.Scan(&session, &size, &workspace) == nil { // or it stays as it is until the next time
+		h.Session, h.Size, h.Workspace, h.Changed = session, size, string(workspace), now()
 	}
 }
 
@@ -447,33 +534,4 @@ func settle(path string) error {
 		return cli.Reason(err)
 	}
 	return s.Close()
-}
-
-// counted counts what a place takes.
-type counted struct {
-	litestream.ReplicaClient
-	bytes atomic.Int64
-}
-
-func (c *counted) WriteLTXFile(ctx context.Context, level int, from, to ltx.TXID, r io.Reader) (*ltx.FileInfo, error) {
-	if seeker, ok := r.(io.ReadSeeker); ok {
-		r = &countedFile{seeker, &c.bytes}
-	}
-	info, err := c.ReplicaClient.WriteLTXFile(ctx, level, from, to, r)
-	if err == nil {
-		c.bytes.Add(1)
-	}
-	return info, err
-}
-
-// countedFile is what a client asks for the size by seeking.
-type countedFile struct {
-	io.ReadSeeker
-	bytes *atomic.Int64
-}
-
-func (f *countedFile) Read(p []byte) (n int, err error) {
-	n, err = f.ReadSeeker.Read(p)
-	f.bytes.Add(int64(n))
-	return n, err
 }

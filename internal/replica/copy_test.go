@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 
 // copyInChild copies until standard input ends, and keeps at most so many bytes.
 func copyInChild(database, dir, most string) int {
-	job, err := Open(&control.Replica{Database: database, Name: "a", Place: "file://" + dir, Kept: dir + "-kept"}, func(control.ReplicaState) {})
+	job, err := Open(&control.Replica{Database: database, Name: "a", Place: "file://" + dir, Kept: dir + "-kept", Token: "t"}, func(control.ReplicaState) {})
 	if err == nil {
 		if job.most, err = strconv.ParseUint(most, 10, 64); err == nil {
 			end := make(chan struct{})
@@ -121,8 +121,8 @@ func TestPlaceThatIsAway(t *testing.T) {
 	must(t, err)
 	back := filepath.Join(work, "back.db")
 	must(t, copied.Restore(t.Context(), back, time.Time{}))
-	if copied.Who.State != Ended {
-		t.Errorf("the copy is %s", copied.Who.State)
+	if who := copied.Who; who.State != Ended || !who.Lease.Ended || len(who.Generations) != 2 {
+		t.Errorf("the copy is %+v", who)
 	}
 	r, err := sqlvfs.Open(back, sqlvfs.Options{ReadOnly: true})
 	must(t, err)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -27,56 +28,124 @@ import (
 	"github.com/riverlytech/art/internal/replica/place"
 )
 
-// objects are the small ones at a place that are art's own, beside Litestream's.
+// objects are the small ones at a place that are art's own, beside Litestream's. Each has a tag, which is another one after each change.
 type objects interface {
-	// get returns one. The error is fs.ErrNotExist if there is none.
-	get(ctx context.Context, name string) ([]byte, error)
-	// put writes one in the place of another, or of none.
-	put(ctx context.Context, name string, data []byte) error
-	// create writes one that is not there. The error is fs.ErrExist if it is, also where two create it at once.
-	create(ctx context.Context, name string, data []byte) error
+	// get returns one, and its tag. The error is fs.ErrNotExist if there is none.
+	get(ctx context.Context, name string) (data []byte, tag string, err error)
+	// swap writes one in the place of that with a tag, or, with none, where there is none. It returns the new tag. The error is
+	// fs.ErrExist if another one is there, also where two swap it at once. After any other error it may have been written, or be
+	// written later: but only in the place of that one.
+	swap(ctx context.Context, name string, data []byte, tag string) (next string, err error)
 }
 
 // maxObject bounds what is read of one, in bytes.
-const maxObject = 64 << 10
+const maxObject = 256 << 10
 
-// open returns the ways to what is at a place: Litestream's, and to art's own objects.
-func open(ctx context.Context, text string) (litestream.ReplicaClient, objects, error) {
+// store is a place.
+type store struct {
+	own objects
+	// client returns Litestream's way to a directory below the place; "" is the place itself.
+	client func(dir string) (litestream.ReplicaClient, error)
+}
+
+// open returns a place.
+func open(ctx context.Context, text string) (*store, error) {
 	u, err := place.Parse(text)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if u.Scheme == place.File {
-		return file.NewReplicaClient(u.Path), directory(u.Path), nil
+		return &store{directory(u.Path), func(dir string) (litestream.ReplicaClient, error) {
+			return file.NewReplicaClient(filepath.Join(u.Path, dir)), nil
+		}}, nil
 	}
 	return openBucket(ctx, u)
 }
 
-// directory is a place that is a directory of this host.
+// holdsAny tells whether Litestream has put anything into a directory.
+func (s *store) holdsAny(ctx context.Context, dir string) (bool, error) {
+	client, err := s.client(dir)
+	if err != nil {
+		return false, err
+	}
+	if err := client.Init(ctx); err != nil {
+		return false, explain(err)
+	}
+	for level := range litestream.SnapshotLevel + 1 {
+		files, err := client.LTXFiles(ctx, level, 0, false)
+		if err != nil {
+			return false, explain(err)
+		}
+		some := files.Next()
+		if err := files.Close(); err != nil || some {
+			return some, explain(err)
+		}
+	}
+	return false, nil
+}
+
+// directory is a place that is a directory of this host, or of a file server. A file system cannot compare and replace a file in one step, but it
+// can give a file a name that there is not (link(2), which also NFS does on the server). So an object is the file with the highest number, which
+// is its tag, and swapping it is to link the next one. The file with the highest number is never removed.
 type directory string
 
-func (d directory) get(_ context.Context, name string) ([]byte, error) {
-	f, err := os.Open(filepath.Join(string(d), name))
-	if err != nil {
-		return nil, err
+// newest returns the highest number of an object; 0: there is none.
+func (d directory) newest(name string) (highest uint64, all []uint64, err error) {
+	entries, err := os.ReadDir(string(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil, nil
 	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxObject))
+	ext := filepath.Ext(name)
+	for _, e := range entries {
+		digits, ok := strings.CutPrefix(e.Name(), strings.TrimSuffix(name, ext)+"-")
+		if digits, ok = strings.CutSuffix(digits, ext); !ok {
+			continue
+		}
+		if n, err := strconv.ParseUint(digits, 10, 64); err == nil && n > 0 && d.file(name, n) == filepath.Join(string(d), e.Name()) {
+			highest, all = max(highest, n), append(all, n)
+		}
+	}
+	return highest, all, err
 }
 
-func (d directory) put(_ context.Context, name string, data []byte) error {
-	return d.write(name, data, os.Rename)
+func (d directory) file(name string, n uint64) string {
+	ext := filepath.Ext(name)
+	return filepath.Join(string(d), fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext))
 }
 
-func (d directory) create(_ context.Context, name string, data []byte) error {
-	return d.write(name, data, os.Link)
+func (d directory) get(ctx context.Context, name string) ([]byte, string, error) {
+	for {
+		n, _, err := d.newest(name)
+		if err != nil {
+			return nil, "", err
+		}
+		if n == 0 {
+			return nil, "", fs.ErrNotExist
+		}
+		f, err := os.Open(d.file(name, n))
+		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
+			continue // there is a later one by now
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		data, err := io.ReadAll(io.LimitReader(f, maxObject))
+		f.Close()
+		return data, strconv.FormatUint(n, 10), err
+	}
 }
 
-// write writes an object beside its place, and has move put it there as a whole.
-func (d directory) write(name string, data []byte, move func(from, to string) error) error {
+func (d directory) swap(_ context.Context, name string, data []byte, tag string) (string, error) {
+	n := uint64(0)
+	if tag != "" {
+		var err error
+		if n, err = strconv.ParseUint(tag, 10, 64); err != nil {
+			return "", fs.ErrExist
+		}
+	}
 	f, err := os.CreateTemp(string(d), "."+name+"-*")
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
@@ -84,9 +153,28 @@ func (d directory) write(name string, data []byte, move func(from, to string) er
 		err = f.Sync()
 	}
 	if err == nil {
-		err = move(f.Name(), filepath.Join(string(d), name))
+		err = os.Link(f.Name(), d.file(name, n+1))
 	}
-	return err
+	if err == nil {
+		err = syncDirectory(string(d))
+	}
+	if err != nil {
+		return "", err
+	}
+	highest, all, err := d.newest(name)
+	if err != nil {
+		return "", err
+	}
+	if highest != n+1 { // others were faster, and have removed that number before
+		os.Remove(d.file(name, n+1))
+		return "", fs.ErrExist
+	}
+	for _, old := range all {
+		if old <= n {
+			os.Remove(d.file(name, old))
+		}
+	}
+	return strconv.FormatUint(n+1, 10), nil
 }
 
 // bucket is a place in a store that speaks S3.
@@ -95,15 +183,15 @@ type bucket struct {
 	bucket, path string
 }
 
-func openBucket(ctx context.Context, u *url.URL) (litestream.ReplicaClient, objects, error) {
+func openBucket(ctx context.Context, u *url.URL) (*store, error) {
 	// As Litestream reads it: it knows the stores, and what each of them needs.
 	inner, err := litestream.NewReplicaClientFromURL(u.String())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c, ok := inner.(*lss3.ReplicaClient)
 	if !ok {
-		return nil, nil, fmt.Errorf("there is no such store: %s", u.Scheme)
+		return nil, fmt.Errorf("there is no such store: %s", u.Scheme)
 	}
 	// Litestream would take a key of the environment without the token that a temporary one needs. Those of the AWS SDK have it.
 	c.AccessKeyID, c.SecretAccessKey = "", ""
@@ -133,7 +221,7 @@ func openBucket(ctx context.Context, u *url.URL) (litestream.ReplicaClient, obje
 			c.Region, err = manager.GetBucketRegion(ctx, client, c.Bucket)
 		}
 		if err != nil {
-			return nil, nil, explain(err)
+			return nil, explain(err)
 		}
 	}
 	region := c.Region
@@ -142,33 +230,46 @@ func openBucket(ctx context.Context, u *url.URL) (litestream.ReplicaClient, obje
 	}
 	client, err := load(config.WithRegion(region))
 	if err != nil {
-		return nil, nil, explain(err)
+		return nil, explain(err)
 	}
-	return c, &bucket{client, c.Bucket, strings.Trim(u.Path, "/")}, nil
+	root := strings.Trim(u.Path, "/")
+	return &store{&bucket{client, c.Bucket, root}, func(dir string) (litestream.ReplicaClient, error) {
+		below := *u
+		below.Path = "/" + path.Join(root, dir)
+		inner, err := litestream.NewReplicaClientFromURL(below.String())
+		if err != nil {
+			return nil, err
+		}
+		at := inner.(*lss3.ReplicaClient) // as above
+		at.AccessKeyID, at.SecretAccessKey, at.Region = "", "", c.Region
+		return at, nil
+	}}, nil
 }
 
 func (b *bucket) key(name string) *string { return aws.String(path.Join(b.path, name)) }
 
-func (b *bucket) get(ctx context.Context, name string) ([]byte, error) {
+func (b *bucket) get(ctx context.Context, name string) ([]byte, string, error) {
 	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.bucket, Key: b.key(name)})
 	if err != nil {
-		return nil, explain(err)
+		return nil, "", explain(err)
 	}
 	defer out.Body.Close()
-	return io.ReadAll(io.LimitReader(out.Body, maxObject))
+	data, err := io.ReadAll(io.LimitReader(out.Body, maxObject))
+	return data, aws.ToString(out.ETag), err
 }
 
-func (b *bucket) put(ctx context.Context, name string, data []byte) error {
-	return b.write(ctx, name, data, nil)
-}
-
-func (b *bucket) create(ctx context.Context, name string, data []byte) error {
-	return b.write(ctx, name, data, aws.String("*"))
-}
-
-func (b *bucket) write(ctx context.Context, name string, data []byte, unless *string) error {
-	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.bucket, Key: b.key(name), Body: bytes.NewReader(data), IfNoneMatch: unless})
-	return explain(err)
+func (b *bucket) swap(ctx context.Context, name string, data []byte, tag string) (string, error) {
+	in := &s3.PutObjectInput{Bucket: &b.bucket, Key: b.key(name), Body: bytes.NewReader(data)}
+	if tag == "" {
+		in.IfNoneMatch = aws.String("*")
+	} else {
+		in.IfMatch = &tag
+	}
+	out, err := b.client.PutObject(ctx, in)
+	if err != nil {
+		return "", explain(err)
+	}
+	return aws.ToString(out.ETag), nil
 }
 
 // refusals are what a store says, by its own word for it, when trying again is of no use.

@@ -50,21 +50,21 @@ func TestAnswers(t *testing.T) {
 		{429, "TooManyRequests", "the store says: its own words (TooManyRequests)", false},
 		{503, "SlowDown", "the store says: its own words (SlowDown)", false},
 	} {
-		_, own, err := open(t.Context(), answering(t, c.status, c.code))
+		place, err := open(t.Context(), answering(t, c.status, c.code))
 		must(t, err)
-		_, err = readIdentity(t.Context(), own)
+		_, _, err = readHead(t.Context(), place.own)
 		if err == nil || err.Error() != c.says || errors.As(err, new(*refused)) != c.refused {
 			t.Errorf("%d %s: %v", c.status, c.code, err)
 		}
 	}
-	_, own, err := open(t.Context(), answering(t, 404, "NoSuchKey"))
+	place, err := open(t.Context(), answering(t, 404, "NoSuchKey"))
 	must(t, err)
-	if _, err := own.get(t.Context(), identityName); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := place.own.get(t.Context(), headName); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what is not there: %v", err)
 	}
-	_, own, err = open(t.Context(), answering(t, 412, "PreconditionFailed"))
+	place, err = open(t.Context(), answering(t, 412, "PreconditionFailed"))
 	must(t, err)
-	if err := own.create(t.Context(), identityName, nil); !errors.Is(err, fs.ErrExist) {
+	if _, err := place.own.swap(t.Context(), headName, nil, ""); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("what is there: %v", err)
 	}
 }
@@ -72,19 +72,19 @@ func TestAnswers(t *testing.T) {
 // A store that cannot be reached is one that is away.
 func TestAway(t *testing.T) {
 	credentials(t)
-	_, own, err := open(t.Context(), "s3://bucket/path?endpoint=http://127.0.0.1:1")
+	place, err := open(t.Context(), "s3://bucket/path?endpoint=http://127.0.0.1:1")
 	must(t, err)
-	_, err = readIdentity(t.Context(), own)
+	_, _, err = readHead(t.Context(), place.own)
 	if err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "http") || errors.As(err, new(*refused)) {
 		t.Errorf("nobody listens: %v", err)
 	}
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer silent.Close()
-	_, own, err = open(t.Context(), "s3://bucket/path?endpoint="+silent.URL)
+	place, err = open(t.Context(), "s3://bucket/path?endpoint="+silent.URL)
 	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err = readIdentity(ctx, own); err == nil || err.Error() != "it does not answer" || errors.As(err, new(*refused)) {
+	if _, _, err = readHead(ctx, place.own); err == nil || err.Error() != "it does not answer" || errors.As(err, new(*refused)) {
 		t.Errorf("it is silent: %v", err)
 	}
 }
@@ -94,9 +94,9 @@ func TestNoCredentials(t *testing.T) {
 	credentials(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
-	_, own, err := open(t.Context(), answering(t, 503, "x"))
+	place, err := open(t.Context(), answering(t, 503, "x"))
 	must(t, err)
-	if _, err = readIdentity(t.Context(), own); err == nil || err.Error() != "there are no credentials for it" || !errors.As(err, new(*refused)) {
+	if _, _, err = readHead(t.Context(), place.own); err == nil || err.Error() != "there are no credentials for it" || !errors.As(err, new(*refused)) {
 		t.Error(err)
 	}
 }

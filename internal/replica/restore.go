@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/benbjohnson/litestream"
@@ -20,20 +21,17 @@ import (
 
 // Copy is one at a place.
 type Copy struct {
-	client litestream.ReplicaClient
-	Who    *Identity
+	store *store
+	Who   *Head
 }
 
 // Find looks for a copy at a place.
 func Find(ctx context.Context, url string) (*Copy, error) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // errors that count are told by this package
-	client, own, err := open(ctx, url)
+	s, err := open(ctx, url)
+	c := &Copy{store: s}
 	if err == nil {
-		err = explain(client.Init(ctx))
-	}
-	c := &Copy{client: client}
-	if err == nil {
-		c.Who, err = readIdentity(ctx, own)
+		c.Who, _, err = readHead(ctx, s.own)
 	}
 	if err == nil && c.Who == nil {
 		err = cli.WithHint(errors.New("there is no copy of a database"), "the place is named as it was by --replicate, or in the settings with the database's name behind it")
@@ -55,11 +53,8 @@ func (c *Copy) Restore(ctx context.Context, path string, at time.Time) error {
 			os.Remove(made + suffix)
 		}
 	}()
-	options := litestream.NewRestoreOptions()
-	options.OutputPath, options.Timestamp = made, at
-	r := litestream.NewReplicaWithClient(nil, c.client)
-	if err := r.Restore(ctx, options); err != nil {
-		return c.explainRestore(ctx, r, err, at)
+	if err := c.bring(ctx, made, at); err != nil {
+		return err
 	}
 	if err := os.Chmod(made, 0o600); err != nil {
 		return cli.Reason(err)
@@ -101,17 +96,31 @@ func syncDirectory(dir string) error {
 	return cli.Reason(d.Sync())
 }
 
-// explainRestore says in plain words why there is nothing to bring back.
-func (c *Copy) explainRestore(ctx context.Context, r *litestream.Replica, err error, at time.Time) error {
-	if !errors.Is(err, litestream.ErrTxNotAvailable) {
-		return explain(err)
+// bring brings the database back from the newest generation that has a state of that time.
+func (c *Copy) bring(ctx context.Context, path string, at time.Time) error {
+	var since time.Time
+	for _, g := range slices.Backward(c.Who.Generations) {
+		client, err := c.store.client(g.dir())
+		if err == nil {
+			err = client.Init(ctx)
+		}
+		if err != nil {
+			return explain(err)
+		}
+		options := litestream.NewRestoreOptions()
+		options.OutputPath, options.Timestamp = path, at
+		r := litestream.NewReplicaWithClient(nil, client)
+		if err = r.Restore(ctx, options); !errors.Is(err, litestream.ErrTxNotAvailable) {
+			return explain(err)
+		}
+		if begins, _, err := r.TimeBounds(ctx); err != nil {
+			return explain(err)
+		} else if !begins.IsZero() {
+			since = begins
+		}
 	}
-	if at.IsZero() {
+	if at.IsZero() || since.IsZero() {
 		return cli.WithHint(errors.New("nothing was copied there yet"), "the session that copies there says why")
-	}
-	since, _, berr := r.TimeBounds(ctx)
-	if berr != nil || since.IsZero() {
-		return fmt.Errorf("the copy has no state of %s", at.Local().Format(time.DateTime))
 	}
 	return cli.WithHint(fmt.Errorf("the copy has no state of %s: it goes back to %s", at.Local().Format(time.DateTime), since.Local().Format(time.DateTime)),
 		"name a later time, or leave --at out")

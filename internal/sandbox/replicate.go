@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -84,7 +85,7 @@ func (p *prepared) useReplica(settings *config.Settings) error {
 	sum := sha256.Sum256([]byte(p.plan.Database + "\x00" + where.Value))
 	p.replicate = &control.Replica{
 		Database: p.plan.Database, Name: databaseName(p.plan.Database), Place: where.Value,
-		Kept: filepath.Join(state, "replicas", hex.EncodeToString(sum[:16])),
+		Kept: filepath.Join(state, "replicas", hex.EncodeToString(sum[:16])), Token: rand.Text(),
 	}
 	p.serve.Replicated = true
 	return nil

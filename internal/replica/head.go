@@ -1,0 +1,182 @@
+package replica
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// headName is the object at a place that says what it holds, in which order, and who writes it. It is only ever swapped for the next one.
+const headName = "art.json"
+
+// States of what is copied.
+const (
+	Running = "running" // a session writes it
+	Ended   = "ended"   // the copy is all of it
+)
+
+// Head is what a place says that it holds. Everybody who can write there can have written it.
+type Head struct {
+	Format    int       `json:"format"`
+	ID        string    `json:"id"`    // of the database
+	Place     string    `json:"place"` // the place's own, which the database remembers its generation by
+	Database  string    `json:"database"`
+	Workspace string    `json:"workspace,omitempty"`
+	Host      string    `json:"host,omitempty"`
+	State     string    `json:"state"`
+	Session   int64     `json:"session"` // the newest in the copy
+	Changed   time.Time `json:"changed"`
+	Size      int64     `json:"size"` // of the database, in bytes
+	// Writes counts the swaps, so that no two heads are alike.
+	Writes int64 `json:"writes"`
+	// Generations are the histories that are there, oldest first.
+	Generations []Generation `json:"generations"`
+	Lease       *Lease       `json:"lease,omitempty"`
+}
+
+// Generation is a history that one process has written, from a whole copy on. Litestream numbers files from 1, and each process that begins to
+// copy, or begins anew, has a directory of its own for them: requests of an earlier one that arrive late then meet nothing of a later one's.
+type Generation struct {
+	ID    string    `json:"id"`
+	Began time.Time `json:"began"`
+}
+
+// dir is the directory of a generation below the place.
+func (g Generation) dir() string { return "generation-" + g.ID }
+
+// Lease says who writes a place.
+type Lease struct {
+	// Token is the session's. Its processes follow each other.
+	Token string `json:"token"`
+	// Machine is the database's file on a running machine. Where it is the same, the session that held the lease is over, since another one
+	// has the file.
+	Machine string    `json:"machine,omitempty"`
+	Host    string    `json:"host"`
+	User    string    `json:"user"`
+	PID     int       `json:"pid"`
+	Since   time.Time `json:"since"`
+	// Until is for people: it is by the holder's clock.
+	Until time.Time `json:"until"`
+	// Seconds is how long it lasts from each swap on.
+	Seconds int  `json:"seconds"`
+	Ended   bool `json:"ended,omitempty"`
+}
+
+const headFormat = 2
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Second) }
+
+// identify reads of a database, which a session has open, what its head says, and which generation it continues at each place.
+func identify(path, name string) (mine *Head, continues map[string]string, err error) {
+	s, err := sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.Close()
+	mine = &Head{Format: headFormat, Place: rand.Text(), Database: name, State: Running, Changed: now()}
+	mine.Host, _ = os.Hostname()
+	err = s.View(func(tx *sqlvfs.Tx) (err error) {
+		if mine.ID, err = tx.ID(); err != nil {
+			return err
+		}
+		if mine.Session, err = tx.NewestSession(); err != nil {
+			return err
+		}
+		if continues, err = tx.Continues(); err != nil {
+			return err
+		}
+		known, err := tx.Workspaces()
+		for _, w := range known {
+			if mine.Workspace == "" || w.Whole {
+				mine.Workspace = w.Path
+			}
+		}
+		return err
+	})
+	if info, serr := os.Stat(path); serr == nil {
+		mine.Size = info.Size()
+	}
+	if err == nil && mine.ID == "" {
+		err = errors.New("the database has no identity: no session replicates it")
+	}
+	return mine, continues, err
+}
+
+// readHead returns the head of a place, and its tag; nil: there is none.
+func readHead(ctx context.Context, o objects) (*Head, string, error) {
+	data, tag, err := o.get(ctx, headName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", cli.Reason(err)
+	}
+	head := &Head{}
+	if err := json.Unmarshal(data, head); err != nil || head.Format < 1 || head.ID == "" {
+		return nil, "", &refused{headName + " there is damaged", "name another place, or remove what is there"}
+	}
+	switch {
+	case head.Format > headFormat:
+		return nil, "", &refused{"a newer art has made the copy there", "install that version, or a later one"}
+	case head.Format < headFormat:
+		return nil, "", &refused{"an older art has made the copy there, in another form", "name another place"}
+	}
+	return head, tag, nil
+}
+
+func (h *Head) marshal() []byte {
+	data, _ := json.MarshalIndent(h, "", "  ") // of texts and numbers
+	return append(data, '\n')
+}
+
+// next is the head that comes after this one, to be changed.
+func (h *Head) next() *Head {
+	n := *h
+	n.Writes++
+	n.Generations = slices.Clone(h.Generations)
+	if h.Lease != nil {
+		l := *h.Lease
+		n.Lease = &l
+	}
+	return &n
+}
+
+// newest is the ID of the newest generation.
+func (h *Head) newest() string {
+	if len(h.Generations) == 0 {
+		return ""
+	}
+	return h.Generations[len(h.Generations)-1].ID
+}
+
+// after are the generations that came after one; all, if that is not there.
+func (h *Head) after(id string) []Generation {
+	i := slices.IndexFunc(h.Generations, func(g Generation) bool { return g.ID == id })
+	return h.Generations[i+1:]
+}
+
+// describe says whose copy it is.
+func (h *Head) describe() string {
+	text := cli.Printable(h.Database)
+	if h.Workspace != "" {
+		text = cli.Printable(h.Workspace)
+	}
+	if h.Host != "" {
+		text += " on " + cli.Printable(h.Host)
+	}
+	return text + ", of " + h.Changed.Local().Format(time.DateTime)
+}
+
+// describe says who holds it, and since when.
+func (l *Lease) describe() string {
+	return fmt.Sprintf("%s on %s (process %d), since %s", cli.Printable(l.User), cli.Printable(l.Host), l.PID, l.Since.Local().Format(time.DateTime))
+}

@@ -1,0 +1,125 @@
+package replica
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A place belongs to one database, and takes no state of it that does not go on from what is there.
+func TestClaim(t *testing.T) {
+	mine := Head{Format: headFormat, ID: "a", Place: "p", Database: "work", Workspace: "/w", Host: "here", Session: 3, Changed: time.Unix(1e9, 0)}
+	change := func(f func(*Head)) []byte {
+		other := mine
+		f(&other)
+		return other.marshal()
+	}
+	generations := func(all ...string) func(*Head) {
+		return func(h *Head) {
+			for _, id := range all {
+				h.Generations = append(h.Generations, Generation{ID: id})
+			}
+		}
+	}
+	const copied = "/ltx/0/0000000000000001-0000000000000001.ltx"
+	for what, c := range map[string]struct {
+		there  []byte
+		says   string // "" is none
+		beside string
+	}{
+		"nothing":                   {},
+		"the same":                  {there: mine.marshal()},
+		"its own generation":        {there: change(generations("x", "mine")), beside: "generation-mine" + copied},
+		"a later one, without data": {there: change(generations("mine", "y")), beside: "generation-mine" + copied},
+		"a later one":               {there: change(generations("mine", "y")), beside: "generation-y" + copied, says: "goes on from another state than the database: /w on here"},
+		"unknown ones, empty":       {there: change(generations("y"))},
+		"unknown ones":              {there: change(generations("y", "z")), beside: "generation-y" + copied, says: "goes on from another state than the database"},
+		"another":                   {there: change(func(o *Head) { o.ID, o.Host = "b", "there" }), says: "it holds the copy of another database: /w on there, of 2001-09-"},
+		"control characters":        {there: change(func(o *Head) { o.ID, o.Workspace = "b", "/w\x1b[2J" }), says: `another database: /w\x1b[2J on here`},
+		"a newer format":            {there: change(func(o *Head) { o.Format++ }), says: "a newer art has made the copy there"},
+		"an older format":           {there: change(func(o *Head) { o.Format-- }), says: "an older art has made the copy there"},
+		"nonsense":                  {there: []byte("{"), says: "art.json there is damaged"},
+		"no identity":               {there: []byte(`{"format":2}`), says: "art.json there is damaged"},
+		"Litestream's own":          {beside: "ltx/0/0000000000000001-0000000000000001.ltx", says: "there is a copy already, which art has not made"},
+	} {
+		dir := t.TempDir()
+		if c.there != nil {
+			must(t, os.WriteFile(filepath.Join(dir, "art-7.json"), c.there, 0o600))
+		}
+		if c.beside != "" {
+			must(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(c.beside)), 0o700))
+			must(t, os.WriteFile(filepath.Join(dir, c.beside), []byte("x"), 0o600))
+		}
+		place, err := open(t.Context(), "file://"+dir)
+		must(t, err)
+		who := claimant{mine: &mine, continues: map[string]string{"p": "mine"}, lease: Lease{Token: "t"}}
+		got, err := who.claim(t.Context(), place)
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || !errors.As(err, new(*refused))) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if text, _ := os.ReadFile(filepath.Join(dir, "art-7.json")); c.says != "" && string(text) != string(c.there) {
+			t.Errorf("%s: it has changed to %s", what, text)
+		}
+		if err == nil {
+			head, _, err := readHead(t.Context(), place.own)
+			if err != nil || head.newest() != got.generation.ID || head.Lease.Token != "t" {
+				t.Errorf("%s: the head is %+v, %v", what, head, err)
+			}
+		}
+		if names, _ := filepath.Glob(filepath.Join(dir, ".art*")); len(names) > 0 {
+			t.Errorf("%s: %q is left", what, names)
+		}
+	}
+}
+
+// Of those that swap an object at once, one has done it, however far the others are behind.
+func TestSwapAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	d := directory(dir)
+	var won sync.Map
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			tag := ""
+			for range 100 {
+				next, err := d.swap(t.Context(), "x.json", []byte(tag), tag)
+				if err == nil {
+					if _, twice := won.LoadOrStore(next, true); twice {
+						t.Errorf("%s was written twice", next)
+					}
+				} else if !errors.Is(err, fs.ErrExist) {
+					t.Error(err)
+				}
+				if _, tag, err = d.get(t.Context(), "x.json"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	_, first, err := d.get(t.Context(), "x.json")
+	must(t, err)
+	for _, late := range []string{"", "1", "2"} { // which were removed
+		if _, err := d.swap(t.Context(), "x.json", nil, late); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("after %q: %v", late, err)
+		}
+	}
+	if _, tag, err := d.get(t.Context(), "x.json"); err != nil || tag != first {
+		t.Errorf("it was %s, and is %s, %v", first, tag, err)
+	}
+	if names, _ := os.ReadDir(dir); len(names) != 1 {
+		t.Errorf("there are %v", names)
+	}
+}
