@@ -20,7 +20,8 @@ func Attach(ctx context.Context, pid int, calls []string, handler Handler) error
 	if err != nil {
 		return fmt.Errorf("attach: %w", err)
 	}
-	t := &tracer{handler: handler, selected: set.Has, root: pid, tasks: map[int]*task{}, everyCall: true, began: true}
+	t := newTracer(handler, set.Has)
+	t.root, t.everyCall, t.began = pid, true, true
 	return onThread(t.detach, func() error { return t.attach(ctx, pid) })
 }
 
@@ -70,7 +71,7 @@ func (t *tracer) seizeAll(pid int) error {
 			case err != nil:
 				return attachError(id, err)
 			}
-			t.tasks[id] = &task{pid: id, payload: true}
+			t.tasks[id] = &task{pid: id, payload: true, born: true}
 			found = true
 			// Only a thread that has stopped can be told to stop at calls.
 			if err := interrupt(id); err != nil && !errors.Is(err, unix.ESRCH) {

@@ -144,21 +144,6 @@ func (t *tracer) restore(tk *task) error {
 	return setArgs(tk.pid, tk.current.Narrow(), &was, &now)
 }
 
-// forked handles the birth of a thread or process.
-func (t *tracer) forked(tk *task) error {
-	child, err := unix.PtraceGetEventMsg(tk.pid)
-	if err != nil {
-		return err
-	}
-	born := t.tasks[int(child)]
-	if born == nil {
-		born = &task{pid: int(child)}
-		t.tasks[born.pid] = born
-	}
-	born.payload = born.payload || tk.payload
-	return t.resume(tk, 0)
-}
-
 // execed handles a successful execve, before it returns. When a thread other
 // than the first of its process made the call, it has just taken over the first
 // one's id, and the first one has vanished without an end of its own.
@@ -171,6 +156,7 @@ func (t *tracer) execed(tk *task) error {
 		delete(t.tasks, caller.pid)
 		t.tasks[tk.pid] = caller
 		caller.pid, caller.process, caller.current.Pid = tk.pid, process(tk.pid), tk.pid
+		caller.born = true // who has started it has ended by now
 		tk = caller
 		if tk.payload {
 			if err := t.handler.Superseded(tk.pid, int(former)); err != nil {
@@ -236,17 +222,6 @@ func (t *tracer) groupStop(tk *task, sig unix.Signal) error {
 		return t.job.stopped(sig)
 	}
 	return nil
-}
-
-func (t *tracer) ended(tk *task, status unix.WaitStatus) error {
-	delete(t.tasks, tk.pid)
-	if tk.pid == t.root {
-		t.end = status
-	}
-	if !tk.payload {
-		return nil
-	}
-	return t.handler.Ended(tk.pid, status, tk.during())
 }
 
 // during returns the call that the thread is in, if the handler knows of it.

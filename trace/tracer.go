@@ -32,6 +32,8 @@ type task struct {
 	// payload: the thread belongs to the command, not to what sets it up, so
 	// its signals and its end are reported.
 	payload bool
+	// born: its parent has said that it has started it, or it is the first.
+	born bool
 	// preempted: a signal by which the launcher's Go runtime preempts itself is
 	// on its way and outlived execve (signal(7)); it is none of the command's.
 	preempted bool
@@ -41,10 +43,12 @@ type tracer struct {
 	handler  Handler
 	selected func(name string) bool
 	tasks    map[int]*task
-	stops    []stop // reported and not yet handled
-	room     []stop // the memory of stops
-	single   int    // stops since another was found beside one
-	root     int
+	// early are those that have ended before their parents said that they have started them.
+	early  map[int]early
+	stops  []stop // reported and not yet handled
+	room   []stop // the memory of stops
+	single int    // stops since another was found beside one
+	root   int
 	// everyCall: there is no filter, or another gets in its way, so the threads stop at every call.
 	everyCall bool
 	filtered  bool // the launcher loads the filter
@@ -56,6 +60,10 @@ type tracer struct {
 	job       *job            // nil without job control
 	quit      atomic.Bool     // the context has ended
 	end       unix.WaitStatus // of root
+}
+
+func newTracer(handler Handler, selected func(name string) bool) *tracer {
+	return &tracer{handler: handler, selected: selected, tasks: map[int]*task{}, early: map[int]early{}}
 }
 
 // ErrNoFilter says that nothing could be reported, because none of the processes
@@ -98,7 +106,8 @@ func Run(ctx context.Context, cmd *Command, handler Handler) (unix.WaitStatus, e
 	if cmd.Entries {
 		handler = entries{to: handler}
 	}
-	t := &tracer{handler: handler, selected: set.Has, tasks: map[int]*task{}, filtered: !cmd.FilterByPayload}
+	t := newTracer(handler, set.Has)
+	t.filtered = !cmd.FilterByPayload
 	if cmd.Foreground {
 		t.job = &job{}
 	}
@@ -120,7 +129,7 @@ func (t *tracer) run(ctx context.Context, cmd *Command, filter []unix.SockFilter
 	}
 	defer unix.Close(report)
 	streams.started()
-	t.root, t.tasks[root] = root, &task{pid: root}
+	t.root, t.tasks[root] = root, &task{pid: root, born: true}
 	if t.job != nil {
 		if err := t.job.start(root); err != nil {
 			t.kill()
@@ -154,12 +163,7 @@ func (t *tracer) loop() error {
 		if err != nil || !ok {
 			return err
 		}
-		tk := t.tasks[s.pid]
-		if tk == nil { // a new thread may be heard of before its creator's event
-			tk = &task{pid: s.pid}
-			t.tasks[s.pid] = tk
-		}
-		if err := t.handle(tk, s); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := t.handle(t.task(s.pid), s); err != nil && !errors.Is(err, unix.ESRCH) {
 			// ESRCH: killed meanwhile; its end will be reported.
 			return err
 		}
@@ -168,8 +172,16 @@ func (t *tracer) loop() error {
 
 // kill ends all tracees and waits for them. It must be called on the tracer's thread.
 func (t *tracer) kill() {
+	for _, s := range t.stops { // of which nobody is told any more
+		if s.status.Stopped() {
+			t.task(s.pid)
+		} else {
+			delete(t.tasks, s.pid)
+		}
+	}
+	t.stops = nil
 	for pid := range t.tasks {
-		unix.Kill(pid, unix.SIGKILL)
+		kill(pid)
 	}
 	for {
 		var status unix.WaitStatus
@@ -178,8 +190,16 @@ func (t *tracer) kill() {
 			return
 		}
 		if err == nil && status.Stopped() { // started meanwhile
-			unix.Kill(pid, unix.SIGKILL)
+			kill(pid)
 		}
+	}
+}
+
+// kill kills the process of a thread, if that is still traced by this one: a thread that executes a program loses its id without an
+// end, and it may be another's soon.
+func kill(pid int) {
+	if interrupt(pid) == nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
 	}
 }
 
