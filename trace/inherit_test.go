@@ -1,11 +1,17 @@
 package trace_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/trace"
 	"github.com/riverlytech/art/trace/decode"
@@ -52,4 +58,75 @@ func TestStartBesideOthers(t *testing.T) {
 	traces.Wait()
 	close(done)
 	others.Wait()
+}
+
+// What others start meanwhile gets none of the sockets by which a command is started: with one, it could speak for the tracer.
+func TestNothingLeaks(t *testing.T) {
+	sockets := func() int {
+		out, err := exec.Command("sh", "-c", "ls -l /proc/self/fd").Output()
+		if err != nil {
+			t.Error(err)
+		}
+		return strings.Count(string(out), "socket:")
+	}
+	before := sockets() // of whoever runs the test
+	done := make(chan struct{})
+	var others sync.WaitGroup
+	for range 2 {
+		others.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if n := sockets(); n != before {
+					t.Errorf("another child has %d sockets", n-before)
+					return
+				}
+			}
+		})
+	}
+	engines(t, func(t *testing.T, as func(*trace.Command) *trace.Command) {
+		for range 100 {
+			if _, err := trace.Run(t.Context(), as(&trace.Command{Path: "/bin/true", Calls: []string{"execve"}}), trace.Ignore{}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	close(done)
+	others.Wait()
+}
+
+// The command has the descriptors that this process lets it inherit, at their numbers, also those next to the streams'.
+func TestInherit(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	const most = 40
+	script := "for fd in"
+	for range most {
+		fd, err := unix.FcntlInt(r.Fd(), unix.F_DUPFD, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		script += fmt.Sprintf(" %d", fd)
+	}
+	script += "; do readlink /proc/$$/fd/$fd; done"
+	want, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", r.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	engines(t, func(t *testing.T, as func(*trace.Command) *trace.Command) {
+		var out bytes.Buffer
+		cmd := as(shell(script, "mkdir"))
+		cmd.Stdout = &out
+		if _, err := trace.Run(t.Context(), cmd, trace.Ignore{}); err != nil || out.String() != strings.Repeat(want+"\n", most) {
+			t.Errorf("%v, %q", err, out.String())
+		}
+	})
 }

@@ -37,19 +37,17 @@ const (
 
 // keep is the keeper. It does not return.
 func keep(args []string) {
-	control, err := strconv.Atoi(args[1])
-	if err != nil {
-		os.Exit(cli.ExitArt)
-	}
-	unix.CloseOnExec(control)
+	control := aside(0)
 	say := func(what byte, number uint32) {
 		message := binary.NativeEndian.AppendUint32([]byte{what}, number)
 		_ = unix.Send(control, message, unix.MSG_NOSIGNAL) // fails when the tracer is gone
 	}
 	var root int
-	if err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err == nil {
-		root, err = syscall.ForkExec("/proc/self/exe", append([]string{launcherName}, args[2:]...), &syscall.ProcAttr{
-			Env: os.Environ(), Files: []uintptr{0, 1, 2},
+	err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	if err == nil {
+		const report = 1 // where the launcher's socket was put; its streams come over it
+		root, err = syscall.ForkExec("/proc/self/exe", append([]string{launcherName}, args[1:]...), &syscall.ProcAttr{
+			Env: os.Environ(), Files: []uintptr{report, report, 2},
 		})
 	}
 	if err != nil {

@@ -1,16 +1,13 @@
 package trace
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -124,18 +121,11 @@ func (o *observer) start(cmd *Command, files []uintptr) (report int, err error) 
 		unix.Close(control[1])
 		return 0, fmt.Errorf("start launcher: %w", err)
 	}
-	argv := []string{keeperName}
-	for _, fd := range []int{control[1], pair[1]} {
-		theirs, failed := inheritable(fd, files)
-		if failed == nil {
-			defer unix.Close(theirs)
-		}
-		argv, err = append(argv, strconv.Itoa(theirs)), cmp.Or(err, failed)
+	if err = sendStreams(pair[0], files); err == nil {
+		o.keeper, err = startSelf(cmd, keeperName, files, control[1], pair[1])
 	}
-	if err == nil {
-		argv = append(append(argv, cmd.Path), cmd.argv()...)
-		o.keeper, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{Dir: cmd.Dir, Env: cmd.environ(), Files: files})
-	}
+	unix.Close(control[1])
+	unix.Close(pair[1])
 	if err != nil {
 		unix.Close(control[0])
 		unix.Close(pair[0])

@@ -23,9 +23,9 @@ const launcherName = "art-trace-launcher"
 // initialised (runtime.main), the one that the tracer attaches to.
 func init() {
 	switch {
-	case len(os.Args) > 3 && os.Args[0] == launcherName:
+	case len(os.Args) > 2 && os.Args[0] == launcherName:
 		become(os.Args)
-	case len(os.Args) > 4 && os.Args[0] == keeperName:
+	case len(os.Args) > 2 && os.Args[0] == keeperName:
 		keep(os.Args)
 	}
 }
@@ -41,20 +41,14 @@ const maxMessage = 64 << 10
 // the filter and execute the command. The returned socket yields why it could
 // not; it is at its end once the command has been executed.
 func launch(cmd *Command, filter []unix.SockFilter, files []uintptr) (pid int, report int, err error) {
-	// Inherited descriptors keep their numbers, because the command's arguments may
-	// speak of them.
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, 0, fmt.Errorf("start launcher: %w", err)
 	}
-	theirs, err := inheritable(pair[1], files)
-	if err == nil {
-		defer unix.Close(theirs)
-		argv := append([]string{launcherName, strconv.Itoa(theirs), cmd.Path}, cmd.argv()...)
-		pid, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{
-			Dir: cmd.Dir, Env: cmd.environ(), Files: files,
-		})
+	if err = sendStreams(pair[0], files); err == nil {
+		pid, err = startSelf(cmd, launcherName, files, pair[1])
 	}
+	unix.Close(pair[1])
 	if err != nil {
 		unix.Close(pair[0])
 		return 0, 0, fmt.Errorf("start launcher: %w", err)
@@ -73,14 +67,83 @@ func launch(cmd *Command, filter []unix.SockFilter, files []uintptr) (pid int, r
 	return pid, pair[0], nil
 }
 
-// inheritable has children inherit a descriptor, under another number, and closes
-// it. [syscall.ForkExec] may copy the pipe that tells of an error, and each of the
-// files, to the numbers right behind the highest of the files, whatever is there
-// (forkAndExecInChild1 in Go's syscall/exec_linux.go).
-func inheritable(fd int, files []uintptr) (int, error) {
-	defer unix.Close(fd)
-	behind := slices.Max(files) + 1 + uintptr(len(files)) + 2
-	return unix.FcntlInt(uintptr(fd), unix.F_DUPFD, int(behind))
+// startSelf starts this program once more, by the name that says what it is to be, with sockets in the place of the first of the
+// command's streams, which are sent over one of them instead. All other descriptors that are inherited keep their numbers, as the command's
+// arguments may speak of them, so a socket can have none of these. And to make one that is inherited without standing among the
+// first would have whatever else this process starts meanwhile inherit it, too.
+func startSelf(cmd *Command, name string, files []uintptr, sockets ...int) (pid int, err error) {
+	files = slices.Clone(files)
+	for i, socket := range sockets {
+		high, err := unix.FcntlInt(uintptr(socket), unix.F_DUPFD_CLOEXEC, highest(files)+1)
+		if err != nil {
+			return 0, err
+		}
+		defer unix.Close(high)
+		files[i] = uintptr(high)
+	}
+	argv := append([]string{name, cmd.Path}, cmd.argv()...)
+	return syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{Dir: cmd.Dir, Env: cmd.environ(), Files: files})
+}
+
+// highest returns the highest descriptor that is inherited, or one of the files. [syscall.ForkExec] may copy the pipe that tells of an error, and files that stand in the
+// way, to the numbers right behind the highest of the files, whatever is there (forkAndExecInChild1 in Go's
+// syscall/exec_linux.go). There must be nothing that is to be inherited.
+func highest(files []uintptr) int {
+	high := int(slices.Max(files))
+	open, _ := os.ReadDir("/proc/self/fd") // without /proc nothing is started
+	for _, entry := range open {
+		fd, err := strconv.Atoi(entry.Name())
+		if err != nil || fd <= high {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			high = fd
+		}
+	}
+	return high
+}
+
+// sendStreams sends the launcher the command's streams.
+func sendStreams(socket int, files []uintptr) error {
+	var fds []int
+	for _, fd := range files {
+		fds = append(fds, int(fd))
+	}
+	return unix.Sendmsg(socket, []byte{0}, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
+}
+
+// receiveStreams puts the command's streams in the place of the first descriptors.
+func receiveStreams(socket int) error {
+	var b [1]byte
+	rights := make([]byte, unix.CmsgSpace(3*4))
+	n, space, err := receive(socket, b[:], rights)
+	if err != nil || n == 0 {
+		return orErr(err, unix.ESRCH)
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:space])
+	if err != nil || len(messages) != 1 {
+		return orErr(err, unix.EBADMSG)
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		return err
+	}
+	for i, fd := range fds {
+		if err := unix.Dup3(fd, i, 0); err != nil {
+			return err
+		}
+		unix.Close(fd)
+	}
+	return nil
+}
+
+// aside gives a socket that was started with another number, which no program inherits.
+func aside(socket int) int {
+	fd, err := unix.FcntlInt(uintptr(socket), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		os.Exit(cli.ExitArt)
+	}
+	return fd
 }
 
 // The first byte of the message to the launcher says what its filter does.
@@ -98,11 +161,10 @@ func isLauncher(pid int) bool {
 // become is the launcher: it waits until it is traced, loads the filter, and
 // executes the command. It does not return.
 func become(args []string) {
-	sock, err := strconv.Atoi(args[1])
-	if err != nil {
-		os.Exit(cli.ExitArt)
+	sock := aside(0)
+	if err := receiveStreams(sock); err != nil {
+		os.Exit(cli.ExitArt) // the tracer is gone
 	}
-	unix.CloseOnExec(sock)
 	message := make([]byte, maxMessage)
 	n, err := unix.Read(sock, message)
 	if err != nil || n == 0 {
@@ -127,7 +189,7 @@ func become(args []string) {
 			fail(stageFilter, err)
 		}
 	}
-	path, argv, env := args[2], args[3:], os.Environ()
+	path, argv, env := args[1], args[2:], os.Environ()
 	err = syscall.Exec(path, argv, env)
 	if errors.Is(err, unix.ENOEXEC) {
 		// A script without a first line that names its interpreter, which
