@@ -51,7 +51,7 @@ func TestManyForks(t *testing.T) {
 		}
 	}
 	err = onThread(tr.kill, func() error { return tr.run(context.Background(), cmd, filter, streams) })
-	if err = errors.Join(err, streams.wait()); err != nil || !looked || seen.ends != 1205 {
+	if err = errors.Join(err, streams.wait(t.Context(), 0, false)); err != nil || !looked || seen.ends != 1205 {
 		t.Errorf("%v; %d ends of 1205 were told; looked: %v", err, seen.ends, looked)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/processes"
 	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/syscalls"
 	"github.com/riverlytech/art/trace/decode"
@@ -31,12 +33,15 @@ type observer struct {
 	root      int
 	began     bool // root has executed the command
 	attempted bool // root has called execve
-	keeper    int  // its process id
-	control   int  // the socket to it
+	keeper    kept
+	pidfd     int // root, whose id may be another's once the keeper is gone
 	job       *job
-	told      sync.WaitGroup  // all that the keeper says was heard
+	told      sync.WaitGroup  // all that the keeper and the launcher say was heard
 	end       unix.WaitStatus // of root
+	failed    error           // why the launcher has not executed the command
 	lost      atomic.Bool     // the keeper has been killed
+	cut       int             // can be read when nothing is to be received any more
+	left      chan struct{}   // closed when nothing is
 }
 
 // errNoListener says that no filter that asks could be loaded. Nothing was run.
@@ -54,7 +59,7 @@ func observe(ctx context.Context, cmd *Command, handler Handler, set syscalls.Se
 	if runtime.GOMAXPROCS(0) == 1 {
 		runtime.GOMAXPROCS(2) // one is for waiting
 	}
-	o := &observer{handler: handler, selected: set.Has}
+	o := &observer{handler: handler, selected: set.Has, pidfd: -1, left: make(chan struct{})}
 	if cmd.Foreground {
 		o.job = &job{keeper: true}
 	}
@@ -72,6 +77,11 @@ func observe(ctx context.Context, cmd *Command, handler Handler, set syscalls.Se
 
 // run is observe on a thread of its own.
 func (o *observer) run(ctx context.Context, cmd *Command, filter []unix.SockFilter, streams *streams) error {
+	var err error
+	if o.cut, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	defer unix.Close(o.cut)
 	report, err := o.start(cmd, streams.files)
 	if err != nil {
 		return err
@@ -82,12 +92,13 @@ func (o *observer) run(ctx context.Context, cmd *Command, filter []unix.SockFilt
 			o.listener.Close()
 		}
 	}()
-	defer o.finish()
+	finish := sync.OnceFunc(func() { o.finish(report) })
+	defer finish()
 	if err := o.listen(report, filter); err != nil {
 		return err
 	}
-	streams.started()
-	stop := context.AfterFunc(ctx, o.kill)
+	o.told.Go(func() { o.becomes(report, streams) })
+	stop := context.AfterFunc(ctx, o.keeper.kill)
 	defer stop()
 	for o.listener.Receive(&o.waits) {
 		if o.lost.Load() {
@@ -98,14 +109,14 @@ func (o *observer) run(ctx context.Context, cmd *Command, filter []unix.SockFilt
 			return err
 		}
 	}
-	o.finish()
+	finish()
 	switch err := ctx.Err(); {
 	case err != nil && !stop():
 		return err
 	case o.lost.Load():
 		return errors.New("trace: the process that keeps the command has been killed, and the command with it")
 	}
-	return launchError(report)
+	return o.failed
 }
 
 // start starts the keeper, which starts the launcher.
@@ -121,8 +132,9 @@ func (o *observer) start(cmd *Command, files []uintptr) (report int, err error) 
 		unix.Close(control[1])
 		return 0, fmt.Errorf("start launcher: %w", err)
 	}
+	var pid int
 	if err = sendStreams(pair[0], files); err == nil {
-		o.keeper, err = startSelf(cmd, keeperName, files, control[1], pair[1])
+		pid, err = startSelf(cmd, keeperName, files, control[1], pair[1])
 	}
 	unix.Close(control[1])
 	unix.Close(pair[1])
@@ -131,7 +143,7 @@ func (o *observer) start(cmd *Command, files []uintptr) (report int, err error) 
 		unix.Close(pair[0])
 		return 0, fmt.Errorf("start launcher: %w", err)
 	}
-	o.control = control[0]
+	o.keeper.started(pid, control[0])
 	return pair[0], nil
 }
 
@@ -145,6 +157,9 @@ func (o *observer) listen(report int, filter []unix.SockFilter) error {
 		return fmt.Errorf("start launcher: %w", unix.Errno(number))
 	}
 	o.root = int(number)
+	if o.pidfd, err = unix.PidfdOpen(o.root, 0); err != nil {
+		return fmt.Errorf("start launcher: %w", err)
+	}
 	if o.job != nil {
 		if err := o.job.start(o.root); err != nil {
 			return err
@@ -172,7 +187,8 @@ func (o *observer) listen(report int, filter []unix.SockFilter) error {
 		return fmt.Errorf("start launcher: %w", orErr(err, unix.EBADMSG))
 	}
 	o.listener = seccomp.NewListener(fds[0])
-	if err := unix.Sendmsg(o.control, []byte{0}, unix.UnixRights(fds[0]), nil, unix.MSG_NOSIGNAL); err != nil {
+	o.listener.Until(o.cut)
+	if err := unix.Sendmsg(o.keeper.control, []byte{0}, unix.UnixRights(fds[0]), nil, unix.MSG_NOSIGNAL); err != nil {
 		return fmt.Errorf("start launcher: %w", err)
 	}
 	return nil
@@ -212,26 +228,35 @@ func receive(sock int, b, rights []byte) (n, space int, err error) {
 // hear returns what the keeper says next.
 func (o *observer) hear() (what byte, number uint32, err error) {
 	var b [5]byte
-	n, _, err := receive(o.control, b[:], nil)
+	n, _, err := receive(o.keeper.control, b[:], nil)
 	if err != nil || n < len(b) {
 		return 0, 0, orErr(err, unix.ESRCH)
 	}
 	return b[0], binary.NativeEndian.Uint32(b[1:]), nil
 }
 
+// becomes hears what becomes of the launcher, until its end: its socket is closed when it executes the command.
+func (o *observer) becomes(report int, streams *streams) {
+	var b [5]byte
+	if n, _, err := receive(report, b[:], nil); err == nil && n == len(b) {
+		o.failed = failure(b[:])
+		return
+	}
+	streams.begin()
+}
+
 // attend hears what the keeper says, until its end.
 func (o *observer) attend() {
-	for kept := true; ; {
+	for {
 		what, number, err := o.hear()
 		switch {
 		case err != nil:
-			if kept {
-				o.lost.Store(true)
-				_ = unix.Kill(o.root, unix.SIGKILL)
+			if !o.keeper.await() {
+				o.abandon()
 			}
 			return
 		case what == keeperEnded:
-			o.end, kept = unix.WaitStatus(number), false
+			o.end = unix.WaitStatus(number)
 		case o.job == nil:
 		case what == keeperStopped:
 			_ = o.job.stopped(unix.Signal(number)) // then it goes on while the command stands
@@ -241,25 +266,39 @@ func (o *observer) attend() {
 	}
 }
 
-// kill has the keeper kill all that runs.
-func (o *observer) kill() { _ = unix.Shutdown(o.control, unix.SHUT_WR) }
+// grace is how long what has lost its keeper is still waited for.
+const grace = 2 * time.Second
 
-// finish ends what still runs, and waits for it.
-func (o *observer) finish() {
-	if o.keeper == 0 {
-		return
-	}
-	o.kill()
-	for {
-		if _, err := unix.Wait4(o.keeper, nil, 0, nil); !errors.Is(err, unix.EINTR) {
-			break
+// abandon does what can be done without the keeper: it kills what is below the command's first process, and lets Run return soon. What
+// had lost its parent before is killed when it makes a call that is selected, and after that its calls fail.
+func (o *observer) abandon() {
+	o.lost.Store(true)
+	below := processes.Below(o.root, math.MaxInt, func(int) bool { return false })
+	if unix.PidfdSendSignal(o.pidfd, unix.SIGKILL, nil, 0) == nil { // else its id may be another's, and these are not its own
+		for _, p := range below {
+			_ = unix.Kill(p.PID, unix.SIGKILL) // it may have ended
 		}
 	}
-	// What it has said before is still heard (unix_stream_read_generic and __unix_dgram_recvmsg in net/unix/af_unix.c).
-	_ = unix.Shutdown(o.control, unix.SHUT_RD)
+	select {
+	case <-o.left:
+	case <-time.After(grace):
+	}
+	_, _ = unix.Write(o.cut, binary.NativeEndian.AppendUint64(nil, 1))
+}
+
+// finish ends what still runs, and waits for it.
+func (o *observer) finish(report int) {
+	close(o.left)
+	o.keeper.kill()
+	o.keeper.await()
+	// What they have said before is still heard (unix_stream_read_generic and __unix_dgram_recvmsg in net/unix/af_unix.c).
+	_ = unix.Shutdown(o.keeper.control, unix.SHUT_RD)
+	_ = unix.Shutdown(report, unix.SHUT_RD)
 	o.told.Wait()
-	o.keeper = 0
-	unix.Close(o.control)
+	o.keeper.close()
+	if o.pidfd >= 0 {
+		unix.Close(o.pidfd)
+	}
 	if o.job != nil && o.job.signals != nil {
 		o.job.stop()
 	}

@@ -165,6 +165,10 @@ func (t *tracer) execed(tk *task) error {
 		}
 	}
 	tk.execed = true
+	if t.streams != nil && tk.pid == t.root && !isLauncher(tk.pid) {
+		t.streams.begin()
+		t.streams = nil
+	}
 	if t.filtered && !t.began && !t.attempted && !isLauncher(tk.pid) { // whose own start may be seen, too
 		// The call did not stop: a filter around the tracer asks its listener about it, which the kernel does instead
 		// (seccomp(2), the order of the actions). It may ask about others, too.

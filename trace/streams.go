@@ -1,12 +1,18 @@
 package trace
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
+	"os/exec"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// lingers is how long Run waits for the streams, if Command.WaitDelay does not say so, once it has been told to end or has failed.
+const lingers = time.Second
 
 // streams are a command's standard streams.
 type streams struct {
@@ -14,7 +20,7 @@ type streams struct {
 	close  []*os.File // the command's ends, of no use once it has been started
 	ours   []*os.File // the other ends
 	copies []func() error
-	errs   chan error
+	errs   chan error // what has become of the copies; nil until they begin
 }
 
 // streams opens what the command's streams are to be.
@@ -31,9 +37,8 @@ func (cmd *Command) streams() (*streams, error) {
 		}
 	}
 	if err != nil {
-		s.copies = nil
-		s.started()
-		return nil, errors.Join(err, s.wait())
+		s.discard()
+		return nil, err
 	}
 	s.files = []uintptr{in.Fd(), out.Fd(), stderr.Fd()}
 	return s, nil
@@ -95,32 +100,58 @@ func (s *streams) null(flag int) (*os.File, error) {
 	return f, err
 }
 
-// started begins to copy, and closes what the command alone uses. It does so once.
-func (s *streams) started() {
-	for _, f := range s.close {
-		_ = f.Close() // nothing was written to it here
-	}
-	s.close = nil
+// begin begins to copy, and closes what the command alone uses. It does so once: when the command has been executed, and not before, since
+// what has been read of an input is lost to whoever would read it then.
+func (s *streams) begin() {
 	if s.errs != nil {
 		return
 	}
+	closeAll(s.close)
 	s.errs = make(chan error, len(s.copies))
 	for _, run := range s.copies {
 		go func() { s.errs <- run() }()
 	}
 }
 
-// wait waits until all is copied.
-func (s *streams) wait() error {
-	var errs []error
-	if s.errs != nil {
-		for range s.copies {
-			errs = append(errs, <-s.errs)
-		}
+// discard closes everything.
+func (s *streams) discard() {
+	closeAll(s.close)
+	closeAll(s.ours)
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close() // nothing is lost: a pipe has no more to say
 	}
-	if s.copies == nil {
-		for _, f := range s.ours {
-			errs = append(errs, f.Close())
+}
+
+// wait waits until all is copied, once nobody uses the streams any more. If the trace has failed, or ctx ends, that is not for long, as with
+// a delay. Then the pipes are closed, and what reads or writes something of the caller's is left to itself.
+func (s *streams) wait(ctx context.Context, delay time.Duration, failed bool) error {
+	if s.errs == nil { // nothing was executed
+		s.discard()
+		return nil
+	}
+	var expired <-chan time.Time
+	if delay == 0 && failed {
+		delay = lingers
+	}
+	if delay > 0 {
+		expired = time.After(delay)
+	}
+	ended := ctx.Done()
+	var errs []error
+	for len(errs) < len(s.copies) {
+		select {
+		case err := <-s.errs:
+			errs = append(errs, err)
+		case <-ended:
+			if ended = nil; expired == nil {
+				expired = time.After(lingers)
+			}
+		case <-expired:
+			closeAll(s.ours)
+			return errors.Join(append(errs, exec.ErrWaitDelay)...)
 		}
 	}
 	return errors.Join(errs...)

@@ -35,8 +35,9 @@ package trace
 
 import (
 	"io"
-	"os"
+	"os/exec"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -49,7 +50,8 @@ type Command struct {
 	// Path is the file to execute; it is not looked for in PATH (see
 	// exec.LookPath). Args are its arguments from argv[0] on; without any, Path is
 	// argv[0]. Env is its environment, this process's if it is nil, and Dir its
-	// directory, this process's if it is empty.
+	// directory, this process's if it is empty. As in os/exec, of variables that are
+	// given twice the last counts, and without Env, PWD is Dir.
 	Path string
 	Args []string
 	Env  []string
@@ -57,10 +59,17 @@ type Command struct {
 
 	// Stdin, Stdout and Stderr are the command's standard streams, as in os/exec:
 	// a file is inherited, others are copied from and to by goroutines that Run
-	// waits for, and nil is /dev/null. Descriptors of this process above 2 that are
-	// not close-on-exec are inherited, at their numbers.
+	// waits for, and nil is /dev/null. Nothing is read before the command has been
+	// executed. Descriptors of this process above 2 that are not close-on-exec are
+	// inherited, at their numbers.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+
+	// WaitDelay is how long Run waits at most, after the last process has ended, for
+	// these goroutines: one may still read from Stdin, or write what was left in the
+	// pipe. Then the error is exec.ErrWaitDelay, beside others. Zero is without an
+	// end, but for a second once ctx has ended or the trace has failed.
+	WaitDelay time.Duration
 
 	// Calls are those that the Handler wants to see: names ("openat"), classes of
 	// strace(1) ("%file"), and either with "!" in front to leave it out of what
@@ -125,11 +134,5 @@ func (cmd *Command) argv() []string {
 
 // environ returns the command's environment.
 func (cmd *Command) environ() []string {
-	if cmd.Env != nil {
-		return cmd.Env
-	}
-	if cmd.Dir == "" {
-		return os.Environ()
-	}
-	return append(os.Environ(), "PWD="+cmd.Dir)
+	return (&exec.Cmd{Dir: cmd.Dir, Env: cmd.Env}).Environ()
 }

@@ -51,7 +51,8 @@ type tracer struct {
 	root   int
 	// everyCall: there is no filter, or another gets in its way, so the threads stop at every call.
 	everyCall bool
-	filtered  bool // the launcher loads the filter
+	filtered  bool     // the launcher loads the filter
+	streams   *streams // of a command that has not been executed; nil afterwards
 	// began: a process with the filter has executed a program. Before that,
 	// only its attempts to do so are reported.
 	began bool
@@ -73,7 +74,7 @@ var ErrNoFilter = errors.New("trace: the command has ended and no process of it 
 // Run executes cmd, tells the handler what it does, and returns how its first
 // process ended once all processes have. An error that wraps ErrNotExecuted
 // says that nothing was run. When ctx ends, all processes are killed, and the error
-// is that of ctx.
+// wraps that of ctx (errors.Is).
 //
 // The handler's methods are called from one goroutine, which is not the caller's.
 func Run(ctx context.Context, cmd *Command, handler Handler) (unix.WaitStatus, error) {
@@ -99,8 +100,7 @@ func Run(ctx context.Context, cmd *Command, handler Handler) (unix.WaitStatus, e
 	if engine == Notification {
 		end, err := observe(ctx, cmd, handler, set, streams)
 		if !errors.Is(err, errNoListener) || cmd.Engine == Notification {
-			streams.started()
-			return end, errors.Join(err, streams.wait())
+			return end, errors.Join(err, streams.wait(ctx, cmd.WaitDelay, err != nil))
 		}
 	}
 	if cmd.Entries {
@@ -112,12 +112,11 @@ func Run(ctx context.Context, cmd *Command, handler Handler) (unix.WaitStatus, e
 		t.job = &job{}
 	}
 	err = onThread(t.kill, func() error { return t.run(ctx, cmd, filter, streams) })
-	return t.end, errors.Join(err, streams.wait())
+	return t.end, errors.Join(err, streams.wait(ctx, cmd.WaitDelay, err != nil))
 }
 
 // run is Run on the tracer's thread.
 func (t *tracer) run(ctx context.Context, cmd *Command, filter []unix.SockFilter, streams *streams) error {
-	defer streams.started()
 	restore, err := quietSIGCHLD()
 	if err != nil {
 		return fmt.Errorf("trace: %w", err)
@@ -128,7 +127,7 @@ func (t *tracer) run(ctx context.Context, cmd *Command, filter []unix.SockFilter
 		return err
 	}
 	defer unix.Close(report)
-	streams.started()
+	t.streams = streams
 	t.root, t.tasks[root] = root, &task{pid: root, born: true}
 	if t.job != nil {
 		if err := t.job.start(root); err != nil {

@@ -12,7 +12,10 @@ import (
 )
 
 // Listener answers for a filter that asks (seccomp_unotify(2)).
-type Listener struct{ fd int }
+type Listener struct {
+	fd    int
+	until int // a descriptor that says when nothing is to be received any more; -1 is none
+}
 
 // Notification is a call that waits for an answer: struct seccomp_notif, with its struct seccomp_data
 // (include/uapi/linux/seccomp.h).
@@ -36,7 +39,7 @@ type response struct {
 // can do that (SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, since 6.6): it waits anyway, and to wake a thread elsewhere takes longer.
 func NewListener(fd int) *Listener {
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
-	return &Listener{fd}
+	return &Listener{fd, -1}
 }
 
 const (
@@ -107,6 +110,9 @@ func (l *Listener) Receive(n *Notification) bool {
 	return false
 }
 
+// Until has Receive return false, too, when descriptor until can be read.
+func (l *Listener) Until(until int) { l.until = until }
+
 // Close ends the listening. From then on the kernel refuses the calls with ENOSYS.
 func (l *Listener) Close() { unix.Close(l.fd) }
 
@@ -158,22 +164,23 @@ const (
 // scheduler's own thread then looks what has become of it, every 20 microseconds. Both take longer than an answer, so one that has
 // just answered waits on the quiet for the next call.
 func (l *Listener) wait() bool {
-	ready := unix.PollFd{Fd: int32(l.fd), Events: unix.POLLIN}
+	// A descriptor that is negative is passed over (poll(2)).
+	ready := [2]unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.until), Events: unix.POLLIN}}
 	for i := 0; ; i++ {
 		var n uintptr
 		var errno unix.Errno
 		if i < naps {
 			timeout := unix.NsecToTimespec(nap.Nanoseconds())
-			n, _, errno = unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&ready)), 1, uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
+			n, _, errno = unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&ready)), uintptr(len(ready)), uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
 		} else {
-			n, _, errno = unix.Syscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&ready)), 1, 0, 0, 0, 0)
+			n, _, errno = unix.Syscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&ready)), uintptr(len(ready)), 0, 0, 0, 0)
 		}
 		switch {
 		case errno == unix.EINTR:
 		case errno != 0:
 			return false
 		case n > 0:
-			return ready.Revents&unix.POLLIN != 0
+			return ready[0].Revents&unix.POLLIN != 0 && ready[1].Revents == 0
 		}
 	}
 }
