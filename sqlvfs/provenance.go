@@ -26,6 +26,8 @@ type noted struct {
 	seq   uint64 // Tx.logged then
 	notes []note
 	room  [1]note // most have no more
+
+	last, by int64 // when it was last changed, in nanoseconds since 1970, and by which process
 }
 
 // note is what a process has done to an inode, or to a name of one: it becomes a row of art_change.
@@ -76,14 +78,25 @@ func (tx *Tx) noteWritten(in *Inode, at Timespec) {
 
 func (tx *Tx) noteAt(in *Inode, what What, now int64) {
 	n := tx.notesOf(in)
+	now = n.next(now, tx.by)
 	for i := range n.notes {
 		if o := &n.notes[i]; o.process == tx.by && o.what&Removed == 0 {
 			o.what |= what
-			o.last = max(o.last, now) // one clock ticks, the other does not
+			o.last = max(o.last, now)
 			return
 		}
 	}
 	n.notes = append(n.notes, note{process: tx.by, what: what, first: now, last: now})
+}
+
+// next is the moment of a change after those that are noted. One clock ticks and the other does not, so that by them alone what is written
+// may be from before the file was made, and of two processes that have changed it within a tick neither would be the last.
+func (n *noted) next(now, by int64) int64 {
+	if now <= n.last && by != n.by {
+		now = n.last + 1
+	}
+	n.last, n.by = max(n.last, now), by
+	return now
 }
 
 // noteNamed notes that an inode has got a name.
@@ -95,8 +108,8 @@ func (tx *Tx) noteNamed(in *Inode, dir *Inode, name string) {
 	if !tx.notes() {
 		return
 	}
-	now := time.Now().UnixNano()
 	n := tx.notesOf(in)
+	now := n.next(time.Now().UnixNano(), tx.by)
 	for i := range n.notes {
 		if o := &n.notes[i]; o.process == tx.by && (o.dir == dir.Ino && o.name == name || o.dir == 0) {
 			o.dir, o.name, o.what, o.last = dir.Ino, name, o.what|Named, max(o.last, now)
@@ -137,6 +150,9 @@ func (tx *Tx) noteRemoved(ino Ino, dir *Inode, name string) {
 func (tx *Tx) notesOf(in *Inode) *noted {
 	if in.noted == nil || in.noted.seq != tx.logged {
 		n := &noted{in: in, ino: in.Ino, seq: tx.logged}
+		if in.noted != nil {
+			n.last, n.by = in.noted.last, in.noted.by
+		}
 		n.notes = n.room[:0]
 		in.noted = n
 		tx.gather.noted = append(tx.gather.noted, n)

@@ -159,7 +159,7 @@ func TestEachChangeIsNoted(t *testing.T) {
 		"renamed": {to("old", func(tx *Tx, in *Inode) error {
 			must(t, tx.Unlink(tx.Root(), "old"))
 			return tx.Link(tx.Root(), "is", in)
-		}), "/is named; /old removed"},
+		}), "/is named; /old (gone) removed"},
 		"removed": {to("old", func(tx *Tx, in *Inode) error {
 			in.Attr.Nlink--
 			tx.Dirty(in)
@@ -178,7 +178,7 @@ func TestEachChangeIsNoted(t *testing.T) {
 			must(t, tx.Unlink(tx.Root(), "host"))
 			must(t, tx.SetWhiteout(tx.Root(), "host"))
 			return tx.Link(tx.Root(), "is", in)
-		}, "/host removed; /is named"},
+		}, "/host (gone) removed; /is named"},
 		"without a name": {func(tx *Tx) error {
 			in, err := tx.New(Attr{Mode: 0o100644})
 			must(t, err)
@@ -249,6 +249,34 @@ func TestChangesLieBetweenCheckpoints(t *testing.T) {
 	must(t, err)
 	if len(list) != 7 || list[0].What != Made|Written|Named || list[6].After != 3 {
 		t.Errorf("of the inode: %v", list)
+	}
+}
+
+// Who writes a file after another has changed it is the last, though the moment is from a clock that ticks, and so may be the earlier one.
+func TestTheLastToWriteIsTheLast(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	logged(t, path, func(s *Store) {
+		for _, argv := range []string{"sh", "git", "sh"} {
+			p := newProcess(s, argv)
+			if argv == "sh" && p == 1 {
+				by(t, s, p, makes(t, "file"))
+				continue
+			}
+			by(t, s, p, to("file", func(tx *Tx, in *Inode) error {
+				tick := Now()
+				tick.Sec--
+				return tx.WriteAt(in, []byte(argv), 0, tick)
+			}))
+		}
+	})
+	m, err := OpenMoment(path, "")
+	must(t, err)
+	defer m.Close()
+	list, err := m.ChangesOf(2)
+	must(t, err)
+	slices.SortFunc(list, func(a, b Change) int { return int(nanoseconds(a.Last) - nanoseconds(b.Last)) })
+	if len(list) != 3 || list[0].Process != 1 || list[1].Process != 2 || list[2].Process != 3 || list[1].Last == list[2].Last {
+		t.Errorf("%+v", list)
 	}
 }
 

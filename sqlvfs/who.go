@@ -192,12 +192,13 @@ func fromNanoseconds(n int64) Timespec {
 // Paths are where inodes are in the tree, and where those have been that are not there any more.
 type Paths struct {
 	now, then map[Ino]NameIn
+	also      map[NameIn]Ino // of what is there, the names that are not in now
 }
 
 // Paths reads all names of the tree, and of what is not there any more the last one that is known.
 func (m *Moment) Paths() (*Paths, error) {
-	p := &Paths{map[Ino]NameIn{}, map[Ino]NameIn{}}
-	put := func(to map[Ino]NameIn) func(q *sqlite3.Stmt) {
+	p := &Paths{map[Ino]NameIn{}, map[Ino]NameIn{}, map[NameIn]Ino{}}
+	put := func(to map[Ino]NameIn, also map[NameIn]Ino) func(q *sqlite3.Stmt) {
 		return func(q *sqlite3.Stmt) {
 			n, ino := NameIn{Ino(q.ColumnInt64(0)), string(q.ColumnRawText(1))}, Ino(q.ColumnInt64(2))
 			if !ValidName(n.Name) || ino == RootIno || ino == n.Dir {
@@ -205,16 +206,18 @@ func (m *Moment) Paths() (*Paths, error) {
 			}
 			if _, there := p.now[ino]; !there {
 				to[ino] = n
+			} else if also != nil {
+				also[n] = ino
 			}
 		}
 	}
-	err := m.s.tx.each("SELECT parent_ino, name, ino FROM fs_dentry", put(p.now))
+	err := m.s.tx.each("SELECT parent_ino, name, ino FROM fs_dentry", put(p.now, p.also))
 	for i := len(m.s.stack.Layers) - 1; err == nil && i > 0; i-- {
 		schema := m.s.stack.Layers[i].Schema
-		err = m.s.tx.each("SELECT parent_ino, name, ino FROM "+schema+".art_old_dentry WHERE there=1 ORDER BY checkpoint", put(p.then))
+		err = m.s.tx.each("SELECT parent_ino, name, ino FROM "+schema+".art_old_dentry WHERE there=1 ORDER BY checkpoint", put(p.then, nil))
 	}
 	if err == nil && m.s.tx.meta.Subst[qCheckpoints] == "" { // there is history
-		err = m.s.tx.each("SELECT parent_ino, name, ino FROM main.art_old_dentry WHERE there=1 ORDER BY checkpoint", put(p.then))
+		err = m.s.tx.each("SELECT parent_ino, name, ino FROM main.art_old_dentry WHERE there=1 ORDER BY checkpoint", put(p.then, nil))
 	}
 	if err != nil {
 		return nil, err
@@ -253,15 +256,16 @@ func (p *Paths) Path(ino Ino) (at string, there bool) {
 // maxPathRead bounds a path, in bytes: a damaged tree may lead in circles.
 const maxPathRead = 64 << 10
 
-// PathOf returns where a change was, and whether its inode is there now: with a name, that; else where its inode is, or was.
+// PathOf returns where a change was, and whether its inode is there now: of a name, that, and whether it leads to the inode; else where its
+// inode is, or was.
 func (p *Paths) PathOf(c *Change) (at string, there bool) {
 	if c.Dir == 0 {
 		return p.Path(c.Ino)
 	}
-	dir, _ := p.Path(c.Dir)
+	dir, there := p.Path(c.Dir)
 	if dir == "" {
 		return "", false
 	}
-	_, there = p.now[c.Ino]
-	return path.Join(dir, c.Name), there
+	n := NameIn{c.Dir, c.Name}
+	return path.Join(dir, c.Name), there && c.Ino != 0 && (p.now[c.Ino] == n || p.also[n] == c.Ino)
 }

@@ -179,6 +179,9 @@ func (b *blame) back() (more bool, err error) {
 	defer later.Close()
 	b.moment = earlier
 	was, way, err := b.find(earlier)
+	if was == nil && err == nil {
+		was, way, err = b.renamed(earlier)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -204,6 +207,52 @@ func (b *blame) back() (more bool, err error) {
 	b.follow(text, by)
 	b.file, b.way, b.text = was, way, text
 	return was != nil, nil
+}
+
+// renamed returns the file by the name that it had at an earlier moment, where the path leads to nothing, and goes on by that name.
+func (b *blame) renamed(earlier *sqlvfs.Moment) (was *object, way []sqlvfs.NameIn, err error) {
+	row, host := b.file.row, b.file.host
+	var n *sqlvfs.Node
+	if row != nil {
+		if n, err = earlier.Node(row.Ino); err != nil {
+			return nil, nil, err
+		}
+		if o := row.Origin; o != nil && o.Base == b.name { // to be renamed, it was copied up
+			host = o.Path
+		}
+	}
+	var names []string
+	switch {
+	case n != nil:
+		if names, err = namesOf(earlier, row.Ino); err != nil {
+			return nil, nil, err
+		}
+	case host != "":
+		names = append([]string{b.name}, strings.Split(host, "/")...)
+	}
+	if len(names) == 0 || slices.Equal(names, b.names) {
+		return nil, nil, nil
+	}
+	now := b.names
+	b.names = names
+	if was, way, err = b.find(earlier); err != nil || was == nil || n != nil && (was.row == nil || was.row.Ino != row.Ino) {
+		was, way, b.names = nil, nil, now
+	}
+	return was, way, err
+}
+
+// namesOf are those on a way from the root to an inode; none if there is no way.
+func namesOf(m *sqlvfs.Moment, ino sqlvfs.Ino) (names []string, err error) {
+	for ino != sqlvfs.RootIno {
+		n, err := m.NameOf(ino)
+		if err != nil || n.Dir == 0 || len(names) > unix.PathMax/2 { // a damaged tree may lead in circles
+			return nil, err
+		}
+		names = append(names, n.Name)
+		ino = n.Dir
+	}
+	slices.Reverse(names)
+	return names, nil
 }
 
 // follow finds which lines of an older text those are that the file has, and that the others came by.
@@ -287,7 +336,7 @@ func (b *blame) by(m *sqlvfs.Moment, l *lines, ino sqlvfs.Ino) error {
 			continue
 		}
 		among[c.Process] = true
-		if last == nil || c.Last.After(last.Last) {
+		if last == nil || later(c, last) {
 			last = c
 		}
 	}
@@ -305,6 +354,14 @@ func (b *blame) by(m *sqlvfs.Moment, l *lines, ino sqlvfs.Ino) error {
 	}
 	l.Process, l.By, l.Among, l.Mapping = &p.ID, p.Argv, len(among), last.What&sqlvfs.ByMapping != 0
 	return nil
+}
+
+// later tells whether a change of a file's content came after another. A file is made before it is written, whatever clock either has.
+func later(c, than *sqlvfs.Change) bool {
+	if wrote := c.What&sqlvfs.Written != 0; wrote != (than.What&sqlvfs.Written != 0) {
+		return wrote
+	}
+	return c.Last.After(than.Last)
 }
 
 func (b *blame) print(o *BlameOptions) error {

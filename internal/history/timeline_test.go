@@ -152,6 +152,18 @@ func TestBlameSaysWhichCommand(t *testing.T) {
 	}
 }
 
+// In older databases the moments of a file's making and of its writing are by two clocks.
+func TestWhoWritesIsLaterThanWhoMakes(t *testing.T) {
+	made := sqlvfs.Change{Process: 1, What: sqlvfs.Made | sqlvfs.Named, Last: sqlvfs.Timespec{Sec: 1, Nsec: 3_000_000}}
+	written := sqlvfs.Change{Process: 2, What: sqlvfs.Written, Last: sqlvfs.Timespec{Sec: 1}}
+	both := sqlvfs.Change{Process: 3, What: sqlvfs.Made | sqlvfs.Written, Last: sqlvfs.Timespec{Sec: 1, Nsec: 1}}
+	for i, list := range [][2]*sqlvfs.Change{{&written, &made}, {&both, &made}, {&both, &written}} {
+		if !later(list[0], list[1]) || later(list[1], list[0]) {
+			t.Errorf("%d: %+v", i, list)
+		}
+	}
+}
+
 func TestPatterns(t *testing.T) {
 	for _, c := range []struct {
 		pattern, text string
