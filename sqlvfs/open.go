@@ -362,6 +362,9 @@ func (tx *Tx) start() (err error) {
 		if err := tx.processes.start(tx.meta); err != nil {
 			return err
 		}
+		if tx.session.checkpoints, err = queryNumber(tx.meta, "SELECT ifnull(max(id), 0) FROM art_checkpoint"); err != nil {
+			return err
+		}
 	}
 	tx.root = &Inode{Ino: RootIno, loaded: &nothing}
 	if err := tx.load(tx.root); errors.Is(err, ErrNotExist) {

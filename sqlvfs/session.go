@@ -74,6 +74,8 @@ type session struct {
 	firstIno Ino   // numbers from here on are of what it made
 	deleted  int64 // names of the host's, and files of earlier sessions
 	over     bool  // its end is in the log
+
+	checkpoints int64 // the newest one when it began; those after it are its own
 }
 
 // BeginSession writes into the log that a session began when the Store was opened. It is committed at once, but
@@ -87,6 +89,10 @@ func (s *Store) BeginSession(pid int, command []string) error {
 		}
 		tx.session.id = tx.meta.LastInsertRowID()
 		if err := tx.processes.begin(tx.meta, tx.session.id); err != nil {
+			return err
+		}
+		err = do(tx.meta, "UPDATE art_checkpoint SET session=? WHERE session IS NULL AND id>?", tx.session.id, tx.session.checkpoints)
+		if err != nil {
 			return err
 		}
 		tx.kickLater()

@@ -14,6 +14,8 @@ const (
 	maxQuietOfAll = 50_000
 	// thinLogEvery is how long the log is left alone: to thin it is to read it all.
 	thinLogEvery = 10 * time.Minute
+	// thinnedKey is the key of the highest number of a process that was dropped: what has a higher one, and is gone, has been taken away.
+	thinnedKey = "art_thinned"
 )
 
 // thinLog drops from the log of processes what nothing asks for any more. oldest is the oldest checkpoint; 0: there is none.
@@ -75,10 +77,22 @@ func (w *writer) thinProcesses(k *Keep, changes bool, most int64) error {
 	if k.For > 0 {
 		before = Now().Sec - int64(k.For.Seconds())
 	}
-	err := do(w.conn, "DELETE FROM main.art_process WHERE "+quiet+" AND (started<? OR session<>0 AND session NOT IN (SELECT id FROM art_session))", before)
+	err := w.dropProcesses(quiet+" AND (started<? OR session<>0 AND session NOT IN (SELECT id FROM art_session))", before)
 	if err == nil {
-		err = do(w.conn, "DELETE FROM main.art_process WHERE "+quiet+" AND id<=(SELECT id FROM main.art_process WHERE "+quiet+
-			" ORDER BY id DESC LIMIT 1 OFFSET ?)", most)
+		err = w.dropProcesses(quiet+" AND id<=(SELECT id FROM main.art_process WHERE "+quiet+" ORDER BY id DESC LIMIT 1 OFFSET ?)", most)
 	}
 	return err
+}
+
+// dropProcesses drops the processes of a condition, and writes down that it did.
+func (w *writer) dropProcesses(where string, arg int64) error {
+	last, err := queryNumber(w.conn, "SELECT ifnull(max(id), 0) FROM main.art_process WHERE "+where, arg)
+	if err != nil || last == 0 {
+		return err
+	}
+	if err := do(w.conn, "DELETE FROM main.art_process WHERE "+where, arg); err != nil {
+		return err
+	}
+	return do(w.conn, `INSERT INTO fs_config (key, value) VALUES (?1, CAST(?2 AS TEXT))
+		ON CONFLICT (key) DO UPDATE SET value=CAST(max(CAST(value AS INTEGER), ?2) AS TEXT)`, thinnedKey, last)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/quote"
+	"github.com/riverlytech/art/internal/reconcile/report"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -35,6 +36,7 @@ type verification struct {
 	Records  int      `json:"records"`
 	Gone     int      `json:"gone"`
 	Unsealed []int64  `json:"unsealed"`
+	Nobodys  int      `json:"of_no_session"` // commands
 	Differs  []string `json:"differs"`
 	Noted    *bool    `json:"noted"`
 	Head     string   `json:"head"`
@@ -60,7 +62,7 @@ func Verify(o VerifyOptions) error {
 	if err != nil {
 		return err
 	}
-	found := verification{Sound: v.Sound(), Seals: v.Seals, Records: v.Records, Gone: v.Gone, Unsealed: v.Unsealed, Differs: v.Differs}
+	found := verification{Sound: v.Sound(), Seals: v.Seals, Records: v.Records, Gone: v.Gone, Unsealed: v.Unsealed, Nobodys: v.Nobodys, Differs: v.Differs}
 	if o.Head != "" {
 		has := v.Has(noted)
 		found.Noted = &has
@@ -119,6 +121,9 @@ func (o *VerifyOptions) tell(v *sqlvfs.Verified, found *verification) error {
 	}
 	for _, id := range v.Unsealed {
 		fmt.Fprintf(&b, "session %d is not sealed: it runs, or was killed\n", id)
+	}
+	if v.Nobodys > 0 {
+		fmt.Fprintf(&b, "%s of no session, which no seal speaks of: it was killed as it began, or somebody has added what they are said to have done\n", report.Count(v.Nobodys, "command"))
 	}
 	if v.Older > 0 {
 		fmt.Fprintf(&b, "%d without a seal are older than the first one\n", v.Older)
