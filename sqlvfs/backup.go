@@ -58,6 +58,9 @@ func Backup(ctx context.Context, path, file string, step func(bytes int64)) (err
 	if err := makeIndependent(n.Tmp); err != nil {
 		return database.Explain(err)
 	}
+	if err := forgetContinues(n.Tmp); err != nil {
+		return database.Explain(err)
+	}
 	return n.Place(false)
 }
 

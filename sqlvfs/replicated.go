@@ -57,6 +57,20 @@ func (tx *Tx) Continues() (map[string]string, error) {
 	return all, err
 }
 
+// forgetContinues has a copy, which nobody else has open, continue nothing: the database that it was made of may go on where that is copied.
+func forgetContinues(file string) error {
+	c, err := database.Connect(file, sqlite3.OPEN_READWRITE, database.HostFiles)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if known, err := database.Has(c.Conn, "fs_config"); err != nil || !known {
+		return err
+	}
+	const those = "FROM main.fs_config WHERE key >= '" + KeyContinues + "' AND key < '" + KeyContinues + "~'"
+	return c.Exec("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; DELETE " + those + "; PRAGMA main.journal_mode=WAL")
+}
+
 // NewestSession returns the number of the newest session in the log; 0: there is none.
 func (tx *Tx) NewestSession() (session int64, err error) {
 	session, _, err = database.NewestIDs(tx.meta)

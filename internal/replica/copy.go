@@ -218,7 +218,7 @@ func (j *Job) begin() (err error) {
 		return fmt.Errorf("open the database: %w", cli.Reason(err))
 	}
 	_ = sqlvfs.ForgetLeft(j.file)
-	if err := j.remember(); err != nil {
+	if err := remember(j.what.Database, j.tenure.head.Place, j.tenure.generation.ID); err != nil {
 		j.file.Close()
 		return fmt.Errorf("note in the database where it is copied: %w", cli.Reason(err))
 	}
@@ -234,15 +234,15 @@ func (j *Job) begin() (err error) {
 	return j.store.Open(context.Background())
 }
 
-// remember has the database say which generation at the place it continues, durably, before anything of that is copied: so whatever is brought
-// back of it says so too.
-func (j *Job) remember() error {
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: j.what.Database}).EscapedPath()+"?_pragma=busy_timeout(10000)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(FULL)")
+// remember has the database at a path say what it continues at a place, durably. In one that is copied that is so before anything is, and so
+// whatever is brought back says it too.
+func remember(path, place, position string) error {
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=busy_timeout(10000)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(FULL)")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	_, err = db.Exec("INSERT OR REPLACE INTO fs_config (key, value) VALUES (?, ?)", sqlvfs.KeyContinues+j.tenure.head.Place, j.tenure.generation.ID)
+	_, err = db.Exec("INSERT OR REPLACE INTO fs_config (key, value) VALUES (?, ?)", sqlvfs.KeyContinues+place, position)
 	return err
 }
 

@@ -158,10 +158,10 @@ func (h *Head) newest() string {
 	return h.Generations[len(h.Generations)-1].ID
 }
 
-// after are the generations that came after one; all, if that is not there.
-func (h *Head) after(id string) []Generation {
+// from are a generation and those that came after it; all, if it is not there.
+func (h *Head) from(id string) []Generation {
 	i := slices.IndexFunc(h.Generations, func(g Generation) bool { return g.ID == id })
-	return h.Generations[i+1:]
+	return h.Generations[max(i, 0):]
 }
 
 // describe says whose copy it is.

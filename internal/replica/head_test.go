@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -35,13 +36,17 @@ func TestClaim(t *testing.T) {
 	}
 	const copied = "/ltx/0/0000000000000001-0000000000000001.ltx"
 	for what, c := range map[string]struct {
-		there  []byte
-		says   string // "" is none
-		beside string
+		there     []byte
+		says      string // "" is none
+		beside    string
+		continues string
 	}{
 		"nothing":                   {},
 		"the same":                  {there: mine.marshal()},
 		"its own generation":        {there: change(generations("x", "mine")), beside: "generation-mine" + copied},
+		"a later file":              {continues: "mine@0000000000000001", there: change(generations("mine")), beside: "generation-mine/ltx/1/0000000000000001-0000000000000002.ltx", says: "goes on from another state"},
+		"the last file":             {continues: "mine@0000000000000001", there: change(generations("mine")), beside: "generation-mine" + copied},
+		"no file":                   {continues: "mine@x", there: change(generations("mine")), beside: "generation-mine" + copied, says: "goes on from another state"},
 		"a later one, without data": {there: change(generations("mine", "y")), beside: "generation-mine" + copied},
 		"a later one":               {there: change(generations("mine", "y")), beside: "generation-y" + copied, says: "goes on from another state than the database: /w on here"},
 		"unknown ones, empty":       {there: change(generations("y"))},
@@ -64,7 +69,7 @@ func TestClaim(t *testing.T) {
 		}
 		place, err := open(t.Context(), "file://"+dir)
 		must(t, err)
-		who := claimant{mine: &mine, continues: map[string]string{"p": "mine"}, lease: Lease{Token: "t"}}
+		who := claimant{mine: &mine, continues: map[string]string{"p": cmp.Or(c.continues, "mine")}, lease: Lease{Token: "t"}}
 		got, err := who.claim(t.Context(), place)
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || !errors.As(err, new(*refused))) {
 			t.Errorf("%s: %v", what, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 	"sync"
 	"time"
 
@@ -78,13 +79,14 @@ type tenure struct {
 	store      *store
 	generation Generation
 	lease      Lease
+	gone       chan struct{} // closed when another session has the place
+	asking     chan struct{} // holds a value while the place is asked or told something: that may take long
 
 	mu    sync.Mutex
 	head  *Head     // GUARDED_BY(mu)
 	tag   string    // of head. GUARDED_BY(mu)
 	until time.Time // when the lease ends, by this process's clock. GUARDED_BY(mu)
 	lost  error     // GUARDED_BY(mu)
-	gone  chan struct{}
 }
 
 // claim makes one attempt to get the place. The error is a *heldError while another session has it, and a *refused when that stays so.
@@ -118,22 +120,22 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 			return nil, held
 		}
 	}
-	t := &tenure{store: s, generation: Generation{rand.Text()[:16], now()}, lease: c.lease, gone: make(chan struct{})}
+	t := &tenure{store: s, generation: Generation{rand.Text()[:16], now()}, lease: c.lease, gone: make(chan struct{}), asking: make(chan struct{}, 1)}
 	t.lease.Since, t.lease.Seconds = now(), int(leaseTime/time.Second)
-	t.head = head.next()
-	t.head.Generations = append(t.head.Generations, t.generation)
-	t.head.Host, t.head.Database, t.head.Workspace = c.mine.Host, c.mine.Database, c.mine.Workspace
-	t.head.State, t.head.Changed = Running, now()
+	next := head.next()
+	next.Generations = append(next.Generations, t.generation)
+	next.Host, next.Database, next.Workspace = c.mine.Host, c.mine.Database, c.mine.Workspace
+	next.State, next.Changed, next.Lease = Running, now(), t.granted()
 	sent := time.Now()
-	t.granted(sent)
-	if t.tag, err = s.own.swap(ctx, headName, t.head.marshal(), tag); err != nil {
+	if tag, err = s.own.swap(ctx, headName, next.marshal(), tag); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			err = errors.New("another session has changed " + headName + " there at the same time")
 		}
 		return nil, cli.Reason(err)
 	}
+	t.head, t.tag, t.until = next, tag, sent.Add(leaseTime)
 	// From here on nothing more can count below older generations.
-	if err := c.heir(ctx, s, t.head, t.generation.ID); err != nil {
+	if err := c.heir(ctx, s, next, t.generation.ID); err != nil {
 		_ = t.end(ctx, func(*Head) {})
 		return nil, err
 	}
@@ -142,9 +144,9 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 
 // found makes the head of a place where there is none, and makes sure that the store swaps as it should.
 func (c *claimant) found(ctx context.Context, s *store) (*Head, string, error) {
-	if some, err := s.holdsAny(ctx, ""); err != nil {
+	if last, err := s.last(ctx, ""); err != nil {
 		return nil, "", err
-	} else if some {
+	} else if last > 0 {
 		return nil, "", &refused{"there is a copy already, which art has not made", "name another place"}
 	}
 	tag, err := s.own.swap(ctx, headName, c.mine.marshal(), "")
@@ -165,18 +167,19 @@ func (c *claimant) found(ctx context.Context, s *store) (*Head, string, error) {
 	return c.mine, tag, nil
 }
 
-// heir makes sure that the database goes on from all that is copied to a place: nothing may be there below later generations than that which
-// it continues, but for its own.
+// heir makes sure that the database goes on from all that is copied to a place. Nothing may be there below later generations than that which
+// it continues, but for its own; nor, where it was brought back from that one, any later file.
 func (c *claimant) heir(ctx context.Context, s *store, head *Head, own string) error {
-	for _, g := range head.after(c.continues[head.Place]) {
-		if g.ID == own {
+	id, txid := parsePosition(c.continues[head.Place])
+	for _, g := range head.from(id) {
+		if g.ID == own || g.ID == id && txid == 0 {
 			continue
 		}
-		some, err := s.holdsAny(ctx, g.dir())
+		last, err := s.last(ctx, g.dir())
 		if err != nil {
 			return err
 		}
-		if some {
+		if last > 0 && (g.ID != id || last > txid) {
 			return &refused{
 				fmt.Sprintf("the copy there goes on from another state than the database: %s, session %d, and the database has session %d", head.describe(), head.Session, c.mine.Session),
 				"art restore brings that back; or name another place",
@@ -186,11 +189,28 @@ func (c *claimant) heir(ctx context.Context, s *store, head *Head, own string) e
 	return nil
 }
 
-// granted notes a lease that was asked for at a time.
-func (t *tenure) granted(asked time.Time) {
+// position is what a database that was brought back says that it continues: a generation, as far as a file of Litestream's. The database of the
+// session that writes a generation says the generation alone, since it has all of it.
+func position(generation string, txid ltx.TXID) string { return generation + "@" + txid.String() }
+
+// parsePosition returns the file, or 0 if the database has all.
+func parsePosition(text string) (generation string, txid ltx.TXID) {
+	generation, file, brought := strings.Cut(text, "@")
+	if !brought {
+		return generation, 0
+	}
+	txid, err := ltx.ParseTXID(file)
+	if err != nil {
+		return "", 0 // somebody else has written it
+	}
+	return generation, txid
+}
+
+// granted is the lease from now on.
+func (t *tenure) granted() *Lease {
 	l := t.lease
 	l.Until = now().Add(leaseTime)
-	t.head.Lease, t.until = &l, asked.Add(leaseTime)
+	return &l
 }
 
 // valid tells whether the lease has not run out, and until when it lasts.
@@ -206,33 +226,46 @@ func (t *tenure) valid() (until time.Time, err error) {
 	return t.until, nil
 }
 
-// look reads the head, and finds out whether the place is still this session's.
-func (t *tenure) look(ctx context.Context) error { // LOCKS_REQUIRED(t.mu)
-	if t.lost != nil {
-		return t.lost
+// ask has f ask the place for something, when nothing else does.
+func (t *tenure) ask(ctx context.Context, f func() error) error {
+	select {
+	case t.asking <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
+	defer func() { <-t.asking }()
+	t.mu.Lock()
+	lost := t.lost
+	t.mu.Unlock()
+	if lost != nil {
+		return lost
+	}
+	return f()
+}
+
+// look reads the head, and finds out whether the place is still this session's. Ask calls it.
+func (t *tenure) look(ctx context.Context) error {
 	head, tag, err := readHead(ctx, t.store.own)
 	if err != nil {
 		return err
 	}
-	switch {
-	case head == nil:
+	if head == nil {
 		return errors.New(headName + " there was removed")
-	case head.newest() != t.generation.ID:
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if head.newest() != t.generation.ID {
 		t.lost = deposed(head.Lease)
 		close(t.gone)
 		return t.lost
-	case head.Writes >= t.head.Writes: // of which the answer was lost
-		t.head, t.tag = head, tag
 	}
+	t.head, t.tag = head, tag // the answer to an earlier attempt may have been lost
 	return nil
 }
 
 // confirm makes sure that what was written before it is called counts.
 func (t *tenure) confirm(ctx context.Context) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.look(ctx)
+	return t.ask(ctx, func() error { return t.look(ctx) })
 }
 
 // renew renews the lease, and changes what the head says.
@@ -244,31 +277,31 @@ func (t *tenure) renew(ctx context.Context, change func(*Head)) error {
 func (t *tenure) end(ctx context.Context, change func(*Head)) error { return t.swap(ctx, change, true) }
 
 func (t *tenure) swap(ctx context.Context, change func(*Head), end bool) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for range 3 {
-		if t.lost != nil {
-			return t.lost
+	return t.ask(ctx, func() error {
+		for range 3 {
+			t.mu.Lock()
+			next, tag := t.head.next(), t.tag
+			t.mu.Unlock()
+			next.Lease = t.granted()
+			next.Lease.Ended = end
+			change(next)
+			sent := time.Now()
+			tag, err := t.store.own.swap(ctx, headName, next.marshal(), tag)
+			if err == nil {
+				t.mu.Lock()
+				t.head, t.tag, t.until = next, tag, sent.Add(leaseTime)
+				t.mu.Unlock()
+				return nil
+			}
+			if !errors.Is(err, fs.ErrExist) {
+				return cli.Reason(err)
+			}
+			if err := t.look(ctx); err != nil { // it was an earlier attempt, or is somebody else
+				return err
+			}
 		}
-		before, until := t.head, t.until
-		t.head = before.next()
-		t.granted(time.Now())
-		t.head.Lease.Ended = end
-		change(t.head)
-		tag, err := t.store.own.swap(ctx, headName, t.head.marshal(), t.tag)
-		if err == nil {
-			t.tag = tag
-			return nil
-		}
-		t.head, t.until = before, until
-		if !errors.Is(err, fs.ErrExist) {
-			return cli.Reason(err)
-		}
-		if err := t.look(ctx); err != nil { // it was an earlier attempt's, or is somebody else's
-			return err
-		}
-	}
-	return errors.New("somebody else changes " + headName + " there")
+		return errors.New("somebody else changes " + headName + " there")
+	})
 }
 
 // hold renews the lease until ctx ends.

@@ -23,6 +23,7 @@ import (
 	"github.com/benbjohnson/litestream"
 	"github.com/benbjohnson/litestream/file"
 	lss3 "github.com/benbjohnson/litestream/s3"
+	"github.com/superfly/ltx"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/replica/place"
@@ -62,26 +63,28 @@ func open(ctx context.Context, text string) (*store, error) {
 	return openBucket(ctx, u)
 }
 
-// holdsAny tells whether Litestream has put anything into a directory.
-func (s *store) holdsAny(ctx context.Context, dir string) (bool, error) {
+// last is the number of the last file that Litestream has put into a directory; 0: there is none.
+func (s *store) last(ctx context.Context, dir string) (last ltx.TXID, err error) {
 	client, err := s.client(dir)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	if err := client.Init(ctx); err != nil {
-		return false, explain(err)
+		return 0, explain(err)
 	}
 	for level := range litestream.SnapshotLevel + 1 {
 		files, err := client.LTXFiles(ctx, level, 0, false)
 		if err != nil {
-			return false, explain(err)
+			return 0, explain(err)
 		}
-		some := files.Next()
-		if err := files.Close(); err != nil || some {
-			return some, explain(err)
+		for files.Next() {
+			last = max(last, files.Item().MaxTXID)
+		}
+		if err := files.Close(); err != nil {
+			return 0, explain(err)
 		}
 	}
-	return false, nil
+	return last, nil
 }
 
 // directory is a place that is a directory of this host, or of a file server. A file system cannot compare and replace a file in one step, but it
@@ -97,10 +100,7 @@ func (d directory) newest(name string) (highest uint64, all []uint64, err error)
 	}
 	ext := filepath.Ext(name)
 	for _, e := range entries {
-		digits, ok := strings.CutPrefix(e.Name(), strings.TrimSuffix(name, ext)+"-")
-		if digits, ok = strings.CutSuffix(digits, ext); !ok {
-			continue
-		}
+		digits := strings.TrimSuffix(strings.TrimPrefix(e.Name(), strings.TrimSuffix(name, ext)+"-"), ext)
 		if n, err := strconv.ParseUint(digits, 10, 64); err == nil && n > 0 && d.file(name, n) == filepath.Join(string(d), e.Name()) {
 			highest, all = max(highest, n), append(all, n)
 		}

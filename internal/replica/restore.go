@@ -107,10 +107,16 @@ func (c *Copy) bring(ctx context.Context, path string, at time.Time) error {
 		if err != nil {
 			return explain(err)
 		}
-		options := litestream.NewRestoreOptions()
-		options.OutputPath, options.Timestamp = path, at
 		r := litestream.NewReplicaWithClient(nil, client)
-		if err = r.Restore(ctx, options); !errors.Is(err, litestream.ErrTxNotAvailable) {
+		plan, err := litestream.CalcRestorePlan(ctx, client, 0, at, slog.Default())
+		if err == nil {
+			options := litestream.NewRestoreOptions()
+			options.OutputPath, options.TXID = path, plan[len(plan)-1].MaxTXID
+			if err = r.Restore(ctx, options); err == nil {
+				err = remember(path, c.Who.Place, position(g.ID, options.TXID))
+			}
+		}
+		if !errors.Is(err, litestream.ErrTxNotAvailable) {
 			return explain(err)
 		}
 		if begins, _, err := r.TimeBounds(ctx); err != nil {

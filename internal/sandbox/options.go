@@ -63,6 +63,8 @@ type Options struct {
 	Notify string
 	// Replicate is the URL of the place that the database is copied to, or "none"; "" leaves it to the settings.
 	Replicate string
+	// TakeOver says to take the place over from another session.
+	TakeOver bool
 	// Commands is "true" or "false", whether to learn which command changes what; "" leaves it to the settings.
 	Commands string
 	// Systemd is "true" or "false", whether a session in the background is a unit of systemd; "" leaves it to the settings.

@@ -160,7 +160,7 @@ func (p *prepared) hideAll(o *request, settings *config.Settings, mounts []confi
 	if err != nil {
 		return err
 	}
-	if err := p.useReplica(settings); err != nil {
+	if err := p.useReplica(o, settings); err != nil {
 		return err
 	}
 	hide = slices.Concat(hide, replicaHidden(settings, o.user), namedSockets(os.Getenv, mounts), config.UserHidden(os.Getenv), sessionsHidden(), agentsHidden(settings, mounts))

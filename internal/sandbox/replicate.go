@@ -54,8 +54,11 @@ type replicaHeard struct {
 }
 
 // useReplica finds out whether the database is to be copied, and where to.
-func (p *prepared) useReplica(settings *config.Settings) error {
+func (p *prepared) useReplica(o *request, settings *config.Settings) error {
 	where := settings.Replicate
+	if o.TakeOver && (p.plan.Database == "" || where.Value == "" || where.Value == noReplica) {
+		return cli.WithHint(errors.New("take a copy over: the session is not copied anywhere"), "name the place with --replicate URL")
+	}
 	switch flag := where.Origin == "--replicate"; {
 	case where.Value == "" || where.Value == noReplica:
 		return nil
@@ -85,7 +88,7 @@ func (p *prepared) useReplica(settings *config.Settings) error {
 	sum := sha256.Sum256([]byte(p.plan.Database + "\x00" + where.Value))
 	p.replicate = &control.Replica{
 		Database: p.plan.Database, Name: databaseName(p.plan.Database), Place: where.Value,
-		Kept: filepath.Join(state, "replicas", hex.EncodeToString(sum[:16])), Token: rand.Text(),
+		Kept: filepath.Join(state, "replicas", hex.EncodeToString(sum[:16])), Token: rand.Text(), TakeOver: o.TakeOver,
 	}
 	p.serve.Replicated = true
 	return nil
