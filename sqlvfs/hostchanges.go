@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -30,6 +31,7 @@ type HostChange struct {
 	Effect Effect
 	Type   uint32 // of what comes there, as in a mode; 0: nothing
 	Linked uint64 // of a file with several names, its inode number on the host; else 0
+	From   string // of a directory that is renamed, with all that is in it, its path so far; else empty
 }
 
 // HostChanges are those in a workspace.
@@ -42,7 +44,7 @@ type HostChanges struct {
 // Check returns an error if the changes cannot be.
 func (c *HostChanges) Check() error {
 	for i := range c.List {
-		if h := &c.List[i]; !database.ValidPath(h.Path) || h.Effect >= effects {
+		if h := &c.List[i]; !database.ValidPath(h.Path) || h.Effect >= effects || h.From != "" && !database.ValidPath(h.From) {
 			return fmt.Errorf("a change of the host at %q cannot be", h.Path)
 		}
 	}
@@ -57,6 +59,7 @@ type changedPath struct {
 	effect Effect
 	here   bool   // it is changed itself
 	comes  uint32 // HostChange.Type
+	from   string // HostChange.From
 	below  map[string]*changedPath
 }
 
@@ -78,7 +81,7 @@ func changedPaths(list []HostChange) *changedPath {
 			}
 			at = next
 		}
-		at.here, at.effect, at.comes = true, c.Effect, max(at.comes, c.Type) // what takes the place of a directory is a change of its own
+		at.here, at.effect, at.comes, at.from = true, c.Effect, max(at.comes, c.Type), cmp.Or(at.from, c.From) // what takes the place of a directory is a change of its own
 	}
 	return top
 }
@@ -94,13 +97,7 @@ func (c *changedPath) removes(path string) bool {
 	if !goes || at.effect == Removes {
 		return goes
 	}
-	exact := c
-	for name := range strings.SplitSeq(path, "/") {
-		if exact = exact.below[name]; exact == nil {
-			return true // it is in a directory that goes
-		}
-	}
-	return exact != at
+	return c.at(path) != at // it may be in a directory that goes
 }
 
 // stays tells whether there is something of a type at a path afterwards, where there was.
@@ -108,14 +105,27 @@ func (c *changedPath) stays(path string, mode uint32) bool {
 	if _, goes := c.find(path); !goes {
 		return true
 	}
-	if path != "." {
-		for name := range strings.SplitSeq(path, "/") {
-			if c = c.below[name]; c == nil {
-				return false // it is in a directory that goes
-			}
+	at := c.at(path) // nil: it is in a directory that goes
+	return at != nil && at.comes == mode&unix.S_IFMT
+}
+
+// moves tells whether a directory of the host is renamed.
+func (c *changedPath) moves(from, to string) bool {
+	at := c.at(to)
+	return at != nil && at.here && at.from == from && at.comes == unix.S_IFDIR
+}
+
+// at returns what is changed at a path and below it; nil: nothing.
+func (c *changedPath) at(path string) *changedPath {
+	if path == "." {
+		return c
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if c = c.below[name]; c == nil {
+			return nil
 		}
 	}
-	return c.comes == mode&unix.S_IFMT
+	return c
 }
 
 // find returns what is changed at a path, or whether it goes with a directory above it.

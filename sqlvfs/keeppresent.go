@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 	"golang.org/x/sys/unix"
@@ -20,11 +21,12 @@ var ErrShowsMoved = errors.New("it was renamed, and shows what is in that direct
 
 // KeepPresent has files hold all of their content that a pull from another database is about to change on the host, or to remove there, and
 // directories that were renamed, or that go, all that is in them. What is at the place of the host's, and is as it has come from there, stays so
-// if a file comes there for a file, or a directory for a directory: it shows what comes. step is called after each part of a file, and ends the
+// if a file comes there for a file, or a directory for a directory: it shows what comes. Directories that the pull renames as they were renamed
+// here are returned, see [Store.Follow]. step is called after each part of a file, and ends the
 // work by an error. Other errors are that of the database, of the host, and, while a session runs, which is what live says, [ErrShowsMoved]:
 // then the host is not to be changed. There a directory that goes, and was not renamed, shows no more of the host's. What [Store.NamesToKeep]
 // returns has to have entries then.
-func (s *Store) KeepPresent(t Tree, host HostTree, list []HostChange, live bool, step func() error) error {
+func (s *Store) KeepPresent(t Tree, host HostTree, list []HostChange, live bool, step func() error) ([]Renamed, error) {
 	k := &keeper{Store: s, tree: t, host: host, step: step}
 	if !live { // a session knows its directories by what it shows of the host's
 		paths, err := s.NamesToKeep(t, list)
@@ -32,11 +34,11 @@ func (s *Store) KeepPresent(t Tree, host HostTree, list []HostChange, live bool,
 			err = k.names(paths)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := s.commitNow(); err != nil {
-		return err
+		return nil, err
 	}
 	rows, err := Query(s, func(tx *Tx) ([]reader, error) { return tx.readsFrom(t, list, live) })
 	for _, h := range rows {
@@ -45,15 +47,15 @@ func (s *Store) KeepPresent(t Tree, host HostTree, list []HostChange, live bool,
 		case h.dir && live: // programs may know what is in it by numbers of the host's
 			err = ErrShowsMoved
 		case h.dir:
-			err = k.dir(h.ino, h.path, h.inPlace)
+			err = k.wholeDir(h)
 		default:
 			err = k.file(h.holder)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", h.path, err)
+			return nil, fmt.Errorf("%s: %w", h.path, err)
 		}
 	}
-	return err
+	return k.renamed, err
 }
 
 // keeper has the tree hold what it shows of the host.
@@ -63,6 +65,9 @@ type keeper struct {
 	host HostTree
 	step func() error
 	made map[object]Ino // of files of the host with several names
+
+	entries []keptEntry // that were made for a directory
+	renamed []Renamed
 }
 
 // reader is an inode that shows something of the host's.
@@ -70,7 +75,8 @@ type reader struct {
 	holder
 	mode    uint32 // its type alone
 	dir     bool
-	inPlace bool // of a directory: it is where that of the host's is that it shows
+	inPlace bool   // of a directory: it is where that of the host's is that it shows
+	to      string // same: it is where the pull moves that; empty: it is not
 }
 
 // Reads returns an error if the database reads from the host what KeepPresent would have it hold itself.
@@ -115,7 +121,9 @@ func (tx *Tx) readsFrom(t Tree, list []HostChange, live bool) (kept []reader, er
 	for _, h := range all {
 		same := h.dir && live || changed.stays(h.path, h.mode)
 		if err == nil && h.dir {
-			h.inPlace, err = tx.isAt(h.holder, t.Name)
+			if h.inPlace, err = tx.isAt(h.holder, t.Name); err == nil && !h.inPlace {
+				h.to, err = tx.movedTo(h.holder, t.Name, changed)
+			}
 			same = same && h.inPlace
 		} else if err == nil && same {
 			if same, err = tx.isAsThere(h.ino); same && err == nil {
@@ -131,7 +139,29 @@ func (tx *Tx) readsFrom(t Tree, list []HostChange, live bool) (kept []reader, er
 
 // isAt tells whether an inode has no name, or only that of the host's object that it stands for.
 func (tx *Tx) isAt(h holder, base string) (bool, error) {
-	names, err := tx.namesOf(h.ino)
+	paths, err := tx.pathsOf(h.ino)
+	for _, at := range paths {
+		if at != path.Join(base, h.path) {
+			return false, err
+		}
+	}
+	return true, err
+}
+
+// movedTo returns the path of a directory that was renamed, if a pull renames to that what it shows of the host.
+func (tx *Tx) movedTo(h holder, base string, changed *changedPath) (string, error) {
+	paths, err := tx.pathsOf(h.ino)
+	for _, at := range paths {
+		if to, in := strings.CutPrefix(at, base+"/"); in && changed.moves(h.path, to) {
+			return to, err
+		}
+	}
+	return "", err
+}
+
+// pathsOf returns the paths of an inode, from the root on.
+func (tx *Tx) pathsOf(ino Ino) (paths []string, err error) {
+	names, err := tx.namesOf(ino)
 	for _, n := range names {
 		at := n.Name
 		for depth := 0; n.Dir != RootIno && err == nil; depth++ {
@@ -142,11 +172,9 @@ func (tx *Tx) isAt(h holder, base string) (bool, error) {
 			n = above[0]
 			at = path.Join(n.Name, at)
 		}
-		if at != path.Join(base, h.path) {
-			return false, err
-		}
+		paths = append(paths, at)
 	}
-	return true, err
+	return paths, err
 }
 
 func (tx *Tx) namesOf(ino Ino) (names []NameIn, err error) {
@@ -167,6 +195,28 @@ func (tx *Tx) isAsThere(ino Ino) (bool, error) {
 	}
 	defer tx.Put(in)
 	return tx.Follows(in)
+}
+
+// wholeDir is dir, and notes what it has made of a directory that the pull renames, too.
+func (k *keeper) wholeDir(h reader) error {
+	is, err := Query(k.Store, func(tx *Tx) (o Origin, err error) {
+		err = tx.withLive(h.ino, func(dir *Inode) error {
+			if dir.Origin != nil {
+				o = *dir.Origin
+			}
+			return nil
+		})
+		return o, err
+	})
+	if err != nil {
+		return err
+	}
+	k.entries = nil
+	if err = k.dir(h.ino, h.path, h.inPlace); err == nil && h.to != "" && is.Path == h.path {
+		is.Path = h.to
+		k.renamed = append(k.renamed, Renamed{h.to, h.path, h.ino, is, k.entries})
+	}
+	return err
 }
 
 // dir has a directory hold all that shows in it. Until then it shows the host's. One that is where the host's is goes on to agree with that:
@@ -224,11 +274,19 @@ func (k *keeper) entry(dir Ino, name, at string, inPlace bool) error {
 		ino = k.made[of]
 	}
 	if ino != 0 {
+		if k.made[of] == ino {
+			k.entries = append(k.entries, keptEntry{dir, name, ino, at, nil})
+		}
 		return k.link(dir, name, ino, "")
 	}
 	if ino, err = k.make(dir, name, at, o, 0); err != nil {
 		return err
 	}
+	e := keptEntry{dir, name, ino, at, nil}
+	if o.IsDir() {
+		e.is = &Origin{Base: k.tree.Name, Number: uint64(ino), Fingerprint: o.Fingerprint, Mode: o.Mode}
+	}
+	k.entries = append(k.entries, e)
 	if o.IsRegular() && o.Nlink > 1 {
 		if k.made == nil {
 			k.made = map[object]Ino{}

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -96,7 +98,34 @@ func (a *applier) agreePulled() error {
 			b := e.ours.let.host
 			b.RowCtime = a.now
 			a.tx.AddBaseline(list[i].Tree, e.ours.place.path, &b)
+			if err := a.agreePulledIn(list[i].Tree, e.ours.place, e.ours.let.was, 0); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// agreePulledIn is agreePulled for what was in a directory that the parent has pulled to a place.
+func (a *applier) agreePulledIn(t sqlvfs.Tree, at place, dir *version, depth int) error {
+	if !dir.rowDir() || depth > unix.PathMax {
+		return nil
+	}
+	names, err := a.ours.ReleasedNames(dir.row.Ino, a.pulled.since)
+	for _, name := range names {
+		if err != nil {
+			break
+		}
+		var rel *sqlvfs.Released
+		if rel, err = a.ours.Released(dir.row.Ino, name, a.pulled.since, sqlvfs.Forever); rel == nil || rel.Mode == 0 || err != nil {
+			continue
+		}
+		is := at.join(name)
+		a.tx.AddBaseline(t, is.path, &sqlvfs.Baseline{Mode: rel.Mode, Fingerprint: rel.Fingerprint, RowCtime: a.now})
+		var let *letGo
+		if let, err = a.letGoAs(&a.pulled, rel, nil); err == nil {
+			err = a.agreePulledIn(t, is, let.was, depth+1)
+		}
+	}
+	return err
 }

@@ -50,6 +50,16 @@ func (m *merger) version(of *sqlvfs.Moment, ino sqlvfs.Ino) (*version, error) {
 	if o := n.Origin; o != nil && (n.Attr.IsDir() || o.Limit > 0) {
 		t.place = place{o.Base, o.Path}
 	}
+	if of == m.base && t.rowDir() && t.place != (place{}) && (m.again || ino <= m.top) {
+		// A pull may have moved on the host what both show.
+		is, err := m.theirs.Node(ino)
+		if err != nil {
+			return nil, err
+		}
+		if is != nil && is.Attr.IsDir() && is.Origin != nil && is.Origin.Base == t.place.base {
+			t.place.path = is.Origin.Path
+		}
+	}
 	if n.Attr.IsDir() && m.released.has(of) && (m.again || ino <= m.top) {
 		// What showed of the host's through it, the checkpoint has as copies.
 		if was, err := m.base.Node(ino); err != nil || was == nil {

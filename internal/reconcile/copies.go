@@ -111,6 +111,9 @@ func (p *puller) changesOfHost() (list []sqlvfs.HostChange) {
 		case o.do == remove && (o.by == nil || o.by.op == nil):
 			c.Effect = sqlvfs.Removes
 		}
+		if o.attr.IsDir() && o.do != remove && !o.incomplete {
+			c.From = o.movedFrom(p.name)
+		}
 		if o.there == unix.S_IFREG && o.host.Nlink > 1 {
 			c.Linked = o.now.Ino
 		}

@@ -133,9 +133,17 @@ func (p *puller) readsFromHost(path string, all []changedDir) bool {
 // was made there meanwhile would show a part of that.
 type relative struct {
 	path   string
-	held   *os.File     // nil: a session writes it
+	held   *os.File      // nil: a session writes it, or it is open
+	store  *sqlvfs.Store // to be changed once more afterwards; nil: it is not
+	moved  []movedDirs
 	client *live.Client // of that session
 	newest int64        // the checkpoint that was the newest when all was kept, with a session
+}
+
+// movedDirs are directories that follow what this pull renames in a workspace.
+type movedDirs struct {
+	on   *planner
+	list []sqlvfs.Renamed
 }
 
 // keepFor is keepForRelatives for one of them.
@@ -153,7 +161,7 @@ func (p *puller) keepFor(path string, all []changedDir) error {
 	if r.client != nil {
 		err = r.keepBeside(all)
 	} else {
-		r.held, err = p.keepAndHold(path, all)
+		err = p.keepAndHold(r, all)
 	}
 	if err == nil {
 		p.relatives = append(p.relatives, r)
@@ -178,10 +186,10 @@ func (r *relative) keepBeside(all []changedDir) (err error) {
 }
 
 // keepAndHold keeps it in a database that no session writes, and holds that.
-func (p *puller) keepAndHold(path string, all []changedDir) (*os.File, error) {
-	s, err := sqlvfs.Open(path, sqlvfs.Options{Checkpoint: sqlvfs.BeforePull, Waiting: p.opt.waiting(path)})
+func (p *puller) keepAndHold(r *relative, all []changedDir) error {
+	s, err := sqlvfs.Open(r.path, sqlvfs.Options{Checkpoint: sqlvfs.BeforePull, Waiting: p.opt.waiting(r.path)})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	points, err := s.Checkpoints()
 	for _, c := range all {
@@ -193,30 +201,44 @@ func (p *puller) keepAndHold(path string, all []changedDir) (*os.File, error) {
 			err = s.KeepHost(c.on.id, hostTree{c.on.host, st.Dev}, c.list, func(string, int64, error) error { return p.interrupted() })
 		}
 		if err == nil {
-			err = s.KeepPresent(c.on.id, hostTree{c.on.host, st.Dev}, c.list, false, p.interrupted)
+			var moved []sqlvfs.Renamed
+			moved, err = s.KeepPresent(c.on.id, hostTree{c.on.host, st.Dev}, c.list, false, p.interrupted)
 			if err != nil && !errors.Is(err, errInterrupted) {
 				err = fmt.Errorf("%w: %w", errPresent, err)
 			}
+			if len(moved) > 0 {
+				r.moved = append(r.moved, movedDirs{c.on, moved})
+			}
 		}
 	}
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
+	if err == nil && len(r.moved) > 0 {
+		r.store, err = s, s.Sync()
 	}
-	return s.CloseHeld()
+	switch {
+	case err != nil:
+		return errors.Join(err, s.Close())
+	case r.store != nil:
+		return nil
+	}
+	r.held, err = s.CloseHeld()
+	return err
 }
 
 // leaveRelatives lets go of the databases that are held. The pull has ended: nothing of it fails by that.
 func (p *puller) leaveRelatives() {
 	for _, r := range p.relatives {
-		if err := r.leave(); err != nil {
+		if err := p.leaveRelative(r); err != nil {
 			p.report.Note(r.path, err.Error())
 		}
 	}
 	p.relatives = nil
 }
 
-func (r *relative) leave() error {
-	if r.client == nil {
+func (p *puller) leaveRelative(r *relative) error {
+	switch {
+	case r.store != nil:
+		return errors.Join(p.follow(r), r.store.Close())
+	case r.client == nil:
 		return r.held.Close()
 	}
 	defer r.client.Close() // afterwards: until then there is nothing new in a session that goes on
@@ -225,6 +247,21 @@ func (r *relative) leave() error {
 		err = fmt.Errorf("its session has ended meanwhile: its checkpoints after %d show some of what this pull brings", r.newest)
 	}
 	return err
+}
+
+// follow has the directories of a relative follow what this pull has renamed on the host, with all that is in it.
+func (p *puller) follow(r *relative) error {
+	for _, m := range r.moved {
+		done := map[string]bool{}
+		for _, o := range m.on.ops {
+			done[o.path] = done[o.path] || o.done && !o.incomplete && o.attr.IsDir()
+		}
+		list := slices.DeleteFunc(m.list, func(d sqlvfs.Renamed) bool { return !done[d.To] })
+		if err := r.store.Follow(list); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newestCheckpoint returns the number of a database's newest checkpoint, or 0.

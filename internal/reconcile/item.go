@@ -53,6 +53,18 @@ func (a *item) gone() bool { return a.attr.Mode == 0 }
 // isDir reports whether it is a directory, or was before the guest removed it.
 func (a *item) isDir() bool { return a.attr.IsDir() || a.gone() && a.there == unix.S_IFDIR }
 
+// movedFrom returns where the host has had a directory that the guest has renamed; empty: it has not renamed it.
+func (a *item) movedFrom(base string) string {
+	from := a.source
+	if n := a.node; n != nil && n.Origin != nil && n.Origin.Base == base {
+		from = n.Origin.Path
+	}
+	if from == a.path {
+		return ""
+	}
+	return from
+}
+
 // modeBits are what pull takes over of a mode. Set-user-ID and set-group-ID are not among them: on
 // the host they would lend the caller's rights to whoever wrote the database.
 const modeBits = 0o1777

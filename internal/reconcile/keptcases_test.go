@@ -191,5 +191,7 @@ func do(side editor, line []string) {
 		side.chmod(line[1], 0o755)
 	case "remove":
 		side.remove(line[1])
+	default:
+		panic("no such edit: " + line[0])
 	}
 }

@@ -161,8 +161,9 @@ var mergeStories = map[string]string{
 		forks
 		p write b/z two
 		pull p
-		pull f b/z
-		merge f b
+		f has b/z two
+		pull f
+		merge f
 		p has b/z two`,
 	"directories take each other's places, one of which was removed here": `
 		host mkdir b
@@ -203,6 +204,115 @@ var mergeStories = map[string]string{
 		p has d/x onemore
 		pull p
 		host has d/x onemore`,
+	"the fork goes on in a directory that it has renamed, after the parent's pull": `
+		host mkdir a
+		host write a/x one
+		forks
+		f rename a t
+		merge f
+		pull p
+		f write t/y new
+		merge f
+		p has t/x one
+		p has t/y new
+		f append t/x two
+		merge f
+		p has t/x onetwo
+		f rename t/y t/z
+		f mkdir t/s
+		f write t/s/k k
+		merge f
+		p has t/z new
+		p has t/s/k k
+		p lacks t/y
+		f remove t/x
+		merge f
+		p lacks t/x
+		pull p
+		host has t/z new
+		merge f`,
+	"the parent has renamed a directory before it was forked, and pulls that": `
+		host mkdir b
+		host write b/x one
+		p rename b h
+		forks
+		pull p
+		p append h/x two
+		merge f
+		p has h/x onetwo
+		f write h/y new
+		merge f
+		p has h/y new
+		p has h/x onetwo`,
+	"the parent has put something else in place of a directory, and pulls that": `
+		host mkdir b
+		host mkdir b/s
+		host write b/x one
+		host write b/s/k k
+		p rename b h
+		p mkdir b
+		p write b/x two
+		forks
+		pull p
+		merge f
+		f append h/x more
+		f append h/s/k more
+		f append b/x more
+		merge f
+		p has h/x onemore
+		p has h/s/k kmore
+		p has b/x twomore
+		pull p
+		host has h/s/k kmore`,
+	"the fork changes a file in a directory that the parent has renamed, and has pulled": `
+		host mkdir d
+		host write d/y h
+		p rename d c
+		forks
+		pull p
+		f append c/y f
+		merge f
+		p has c/y hf
+		pull p
+		host has c/y hf`,
+	"a pull that leaves a part of a renamed directory": `
+		host mkdir a
+		host write a/x one
+		host write a/y two
+		forks
+		p rename a t
+		f rename a t
+		host mkdir t
+		host write t/x other
+		pull p t/x a/x a/y a
+		f has t/x one
+		f has t/y two
+		merge f
+		p has t/x one`,
+	"both have renamed a directory, and changed what is in it": `
+		host mkdir a
+		host mkdir a/s
+		host write a/x one
+		host write a/y two
+		host write a/s/k k
+		host write a/s/l l
+		forks
+		p rename a t
+		f rename a t
+		p append t/x p
+		p remove t/s/l
+		f append t/y f
+		f write t/s/n n
+		pull p
+		f has t/y twof
+		f has t/s/k k
+		f has t/s/n n
+		f has t/x onep
+		merge f
+		p has t/x onep
+		p has t/y twof
+		p has t/s/n n
+		p lacks t/s/l`,
 	"what was put in place of a renamed directory is merged again": `
 		p mkdir d
 		p write d/a one
@@ -260,7 +370,11 @@ func (f mergeFamily) step(t *testing.T, line []string) {
 	p := f["p"]
 	switch line[0] {
 	case "host":
-		do(hostEditor{p}, line[1:])
+		if line[1] != "has" {
+			do(hostEditor{p}, line[1:])
+		} else if is, err := os.ReadFile(p.path(line[2])); err != nil || string(is) != line[3] {
+			t.Errorf("the host has %q as %q, and not %q: %v", line[2], is, line[3], err)
+		}
 	case "forks":
 		p.guest(func(*guest) {})
 		p.know()

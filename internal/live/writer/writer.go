@@ -278,7 +278,7 @@ func (c *served) keep(fd int) error {
 		}
 	}
 	if err == nil && is.Present {
-		err = c.store.KeepPresent(is.Workspace, host, is.List, true, func() error { return nil })
+		_, err = c.store.KeepPresent(is.Workspace, host, is.List, true, func() error { return nil })
 	}
 	return err
 }
