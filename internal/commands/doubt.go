@@ -77,7 +77,7 @@ func (l *Learner) doubts(s status, tid int, a attempt, c *control.Command) *doub
 	if tid != s.tgid {
 		var text [2048]byte
 		d.asks = 0
-		if ids := fields(read(l.proc, strconv.Itoa(tid)+"/status", text[:]), "\nNSpid:"); l.level < len(ids) {
+		if ids := fields(readAll(l.proc, strconv.Itoa(tid)+"/status", text[:]), "\nNSpid:"); l.level < len(ids) {
 			d.asks = ids[l.level]
 		}
 	}

@@ -132,7 +132,7 @@ func fuseMounts(pid int) (map[[2]uint32]bool, error) {
 // namespaces returns how many process namespaces a process has an id in, from that of /proc on.
 func namespaces(proc, pid int) int {
 	var buf [2048]byte
-	return len(fields(read(proc, fmt.Sprintf("%d/status", pid), buf[:]), "\nNStgid:"))
+	return len(fields(readAll(proc, fmt.Sprintf("%d/status", pid), buf[:]), "\nNStgid:"))
 }
 
 // Lost is how much art-fuse could not be told.

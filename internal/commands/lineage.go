@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -16,8 +17,8 @@ type status struct {
 // readStatus reads that of a thread, in a /proc that is open, by its id there. level is how many namespaces below that of this /proc
 // the one is that FUSE knows.
 func readStatus(proc, tid, level int) (s status, ok bool) {
-	var buf [2048]byte
-	text := read(proc, strconv.Itoa(tid)+"/status", buf[:])
+	var buf [2048]byte // it has all groups of the user's, of which there may be thousands
+	text := readAll(proc, strconv.Itoa(tid)+"/status", buf[:])
 	ids := fields(text, "\nNStgid:")
 	if level < len(ids) {
 		s.guest = ids[level]
@@ -86,14 +87,52 @@ func (l *Learner) parent(s status) int {
 	return l.ancestor(l.proc, l.level, s.parent)
 }
 
-// children returns the processes that a process has started which is not one of threads, by their ids in /proc.
-func children(proc, pid int) (list []int) {
+// children returns the processes that the threads of a process have started, which are not threads of it, by their ids in /proc.
+func children(proc, pid int) []int {
 	id := strconv.Itoa(pid)
+	list := childrenOf(nil, proc, id+"/task/"+id)
+	var st unix.Stat_t
+	if unix.Fstatat(proc, id+"/task", &st, 0) != nil || st.Nlink == 2+1 { // one for each thread (proc_task_getattr in fs/proc/base.c)
+		return list
+	}
+	for _, tid := range threads(proc, pid) {
+		if tid != pid {
+			list = childrenOf(list, proc, id+"/task/"+strconv.Itoa(tid))
+		}
+	}
+	return list
+}
+
+// childrenOf adds those of one thread to a list.
+func childrenOf(list []int, proc int, thread string) []int {
 	var buf [1024]byte // of a kernel without CONFIG_PROC_CHILDREN there are none
-	text := read(proc, id+"/task/"+id+"/children", buf[:])
-	for _, f := range bytes.Fields(text[:bytes.LastIndexByte(text, ' ')+1]) { // there is a blank behind each
+	text := readAll(proc, thread+"/children", buf[:])
+	for _, f := range bytes.Fields(text) {
 		if child, err := strconv.Atoi(string(f)); err == nil {
 			list = append(list, child)
+		}
+	}
+	return list
+}
+
+// threads returns those of a process, by their ids in /proc.
+func threads(proc, pid int) (list []int) {
+	fd, err := unix.Openat(proc, strconv.Itoa(pid)+"/task", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	var names []string
+	for buf := make([]byte, 4<<10); ; {
+		n, err := unix.Getdents(fd, buf)
+		if err != nil || n <= 0 {
+			break
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
+	for _, name := range names {
+		if tid, err := strconv.Atoi(name); err == nil {
+			list = append(list, tid)
 		}
 	}
 	return list
@@ -111,4 +150,22 @@ func read(dir int, name string, buf []byte) []byte {
 		return nil
 	}
 	return buf[:n]
+}
+
+// readAll reads a file in a directory to its end, into buf if there is room.
+func readAll(dir int, name string, buf []byte) []byte {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	for text := buf[:0]; ; {
+		n, err := unix.Read(fd, text[len(text):cap(text)])
+		if err != nil || n <= 0 {
+			return text
+		}
+		if text = text[:len(text)+n]; len(text) == cap(text) {
+			text = slices.Grow(text, len(text))
+		}
+	}
 }
