@@ -1,7 +1,9 @@
 // Package commands learns which commands a guest runs, and tells art-fuse, so that this knows whose a change is.
 //
 //	learner.go   the calls by which commands begin and end, and map files to write to them
-//	doubt.go     what becomes of one that executes a file of which it cannot be seen before whether it can be executed
+//	executes.go  a process that executes something
+//	program.go   the file that it executes
+//	doubt.go     what becomes of one of which it cannot be seen before whether it can execute that
 //	memory.go    what a process passes to execve, read from its memory
 //	ids.go       the ids of processes, as the kernel knows them
 //	lineage.go   which command a process belongs to that has executed none itself

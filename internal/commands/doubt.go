@@ -4,58 +4,18 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
-	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/control"
 )
 
-// executable says whether there may be a file that can be executed, and if so, whether that is sure: who looks for a command in the
-// directories of PATH executes all those that there could be.
-func (l *Learner) executable(tid, dir int, name string, cwd func() string, flags int) (may, sure bool) {
-	switch {
-	case name == "" && flags&unix.AT_EMPTY_PATH != 0:
-		return true, false // the descriptor itself
-	case name == "":
-		return false, true
-	case strings.HasPrefix(name, "/"):
-	case dir == unix.AT_FDCWD:
-		name = cwd() + "/" + name
-	default:
-		name = l.link(tid, fmt.Sprintf("fd/%d", dir)) + "/" + name
-	}
-	fd, err := unix.Openat2(l.root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
-	switch err {
-	case nil:
-	case unix.ENOENT, unix.ENOTDIR, unix.ENAMETOOLONG:
-		return false, true
-	default:
-		// A link in /proc is not followed. In a file system of FUSE's only those of the mount's user namespace may look: this process
-		// is refused without a request (fuse_permission in fs/fuse/dir.c).
-		return true, false
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil {
-		return true, false
-	}
-	// Where fusermount3 has made the mount, this process may look. What is in the file it does not read.
-	return isProgram(&st), !l.mounts[[2]uint32{unix.Major(st.Dev), unix.Minor(st.Dev)}]
-}
-
-// isProgram says whether somebody may execute a file.
-func isProgram(st *unix.Stat_t) bool {
-	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Mode&0o111 != 0
-}
-
-// doubt is what is known of a process that has tried to execute a file of which it could not be seen before whether it can be executed: one
-// of art-fuse's mounts, which has no "#!" and is no ELF file, or is not there at all. Where the process goes on as what it was, it is said
-// to be that again.
+// doubt is what is known of a process that has tried to execute something which may fail: a file that can not be looked at, since it is in
+// one of art-fuse's mounts or found by /proc; one that nobody has executed yet, as it is, so that it may be no program at all; or
+// with so many arguments that they may be too many. Where the process goes on as what it was, it is said to be that again.
 type doubt struct {
 	tid   int             // the thread that has tried
 	asks  int             // its id that FUSE knows; 0: unknown
 	tried attempt         // and how
+	file  program         // what it executes; zero: it is not known again
 	image string          // what the process was
 	was   control.Command // and how to say that it is that again
 }
@@ -72,8 +32,8 @@ func image(proc, pid int) string {
 }
 
 // doubts returns what to know of a process that is about to try; nil: what will have become of it cannot be known. c is what is told of it.
-func (l *Learner) doubts(s status, tid int, a attempt, c *control.Command) *doubt {
-	d := &doubt{tid: tid, asks: s.guest, tried: a, image: image(l.proc, s.tgid)}
+func (l *Learner) doubts(s status, tid int, a attempt, file program, c *control.Command) *doubt {
+	d := &doubt{tid: tid, asks: s.guest, tried: a, file: file, image: image(l.proc, s.tgid)}
 	if tid != s.tgid {
 		var text [2048]byte
 		d.asks = 0
@@ -91,7 +51,7 @@ func (l *Learner) doubts(s status, tid int, a attempt, c *control.Command) *doub
 }
 
 // settle finds out what has become of a process, by the id that FUSE knows, that has tried to execute something of which that was in doubt,
-// and tells it if that has failed. tid is a thread here, and asks one by the id that FUSE knows, that has come back from all that it has
+// and tells it. tid is a thread here, and asks one by the id that FUSE knows, that has come back from all that it has
 // tried; or 0. It returns false if it is too early.
 func (l *Learner) settle(pid, tid, asks int) bool {
 	l.mu.Lock()
@@ -102,29 +62,55 @@ func (l *Learner) settle(pid, tid, asks int) bool {
 	}
 	d, host := p.doubt, p.host
 	l.mu.Unlock()
-	failed := image(l.proc, host) == d.image
-	if failed && tid != d.tid && (asks == 0 || asks != d.asks) && !l.elsewhere(d.tid) {
-		return false
+	is := image(l.proc, host)
+	failed := is == d.image
+	if failed && tid != d.tid && (asks == 0 || asks != d.asks) {
+		if l.executing(d.tid) {
+			return false
+		}
+		is = image(l.proc, host) // the thread may just have ended by what it executes
+		failed = is == d.image
 	}
 	l.mu.Lock()
 	first := p.doubt == d
 	if first {
-		p.doubt = nil
-		if failed && p.last == d.tried {
+		if p.doubt = nil; failed && p.last == d.tried {
 			p.last = attempt{} // the same once more is something new
+		} else if !failed && is != "" { // else it is gone, or is a program that may not be looked at
+			l.prove(d.file)
 		}
 	}
 	l.mu.Unlock()
-	if first && failed {
+	switch {
+	case first && failed:
 		l.tell(&d.was)
+	case first:
+		l.out.tell(&control.Command{Kind: control.Known, PID: pid, Parent: pid})
 	}
 	return true
 }
 
-// elsewhere says of a thread that it waits in another call than those that execute something (proc_pid_syscall(5)).
-func (l *Learner) elsewhere(tid int) bool {
+// repeats notes that a thread tries another path for what was in doubt, and at which file.
+func (l *Learner) repeats(pid, tid int, file program, proven bool) {
+	l.mu.Lock()
+	p := l.known[pid]
+	mine := p != nil && p.doubt != nil && p.doubt.tid == tid
+	if mine {
+		if p.doubt.file = file; proven {
+			p.doubt = nil
+		}
+	}
+	l.mu.Unlock()
+	if mine && proven {
+		l.out.tell(&control.Command{Kind: control.Known, PID: pid, Parent: pid})
+	}
+}
+
+// executing says of a thread that it may be in a call that executes something (proc_pid_syscall(5)).
+func (l *Learner) executing(tid int) bool {
 	var buf [256]byte
-	number, _, _ := bytes.Cut(read(l.proc, fmt.Sprintf("%d/syscall", tid), buf[:]), []byte(" "))
-	n, err := strconv.Atoi(string(number)) // else it is running
-	return err == nil && n != int(execve) && n != int(execveat)
+	text := read(l.proc, fmt.Sprintf("%d/syscall", tid), buf[:])
+	number, _, _ := bytes.Cut(text, []byte(" "))
+	n, err := strconv.Atoi(string(number)) // else it is running, wherever
+	return len(text) > 0 && (err != nil || n == int(execve) || n == int(execveat))
 }

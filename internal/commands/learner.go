@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -31,10 +30,11 @@ type Learner struct {
 
 	mounts map[[2]uint32]bool // the devices of art-fuse's mounts
 
-	mu    sync.Mutex
-	known map[int]*process // GUARDED_BY(mu); by the ids that FUSE knows
-	host  map[int]int      // GUARDED_BY(mu); the ids that FUSE knows, by those here, of those that have executed something
-	past  []past           // GUARDED_BY(mu); what has ended just now, oldest first
+	mu       sync.Mutex
+	known    map[int]*process // GUARDED_BY(mu); by the ids that FUSE knows
+	host     map[int]int      // GUARDED_BY(mu); the ids that FUSE knows, by those here, of those that have executed something
+	past     []past           // GUARDED_BY(mu); what has ended just now, oldest first
+	programs map[program]bool // GUARDED_BY(mu); what has been executed
 }
 
 // process is one of which art-fuse knows the command that it belongs to.
@@ -45,10 +45,6 @@ type process struct {
 	last  attempt // to execute something
 	doubt *doubt  // GUARDED_BY(Learner.mu); nil: it has become what was told last
 }
-
-// attempt is from where a process has called execve, and with which arguments and environment. One that calls it from there with these
-// again has not become another program, but tries another path for the same one.
-type attempt struct{ ip, argv, env uint64 }
 
 // past is a process that has ended.
 type past struct {
@@ -67,7 +63,8 @@ const maxKnown = 100_000
 // with each beginning and end of a command, from any goroutine, and must not wait. pid is a process of the guest that runs art's own code;
 // fuse is one in the namespace whose ids FUSE knows, which is this process's or one of those below.
 func Begin(sock *os.File, ring *control.Ring, told func(*control.Command), pid, fuse int) (*Learner, error) {
-	l := &Learner{root: -1, told: told, out: sender{sock: sock, ring: ring}, known: map[int]*process{}, host: map[int]int{}}
+	l := &Learner{root: -1, told: told, out: sender{sock: sock, ring: ring}, known: map[int]*process{}, host: map[int]int{},
+		programs: map[program]bool{}}
 	if err := l.open(pid, fuse); err != nil {
 		l.End()
 		sock.Close()
@@ -160,71 +157,13 @@ func (l *Learner) Take(n *seccomp.Notification, waits func() bool) {
 	tid := int(n.TID)
 	switch n.Nr {
 	case execve:
-		l.executes(tid, waits, attempt{n.IP, n.Args[1], n.Args[2]}, unix.AT_FDCWD, n.Args[0], 0)
+		l.executes(tid, waits, attempt{ip: n.IP, argv: n.Args[1], env: n.Args[2]}, unix.AT_FDCWD, n.Args[0], 0)
 	case execveat:
-		l.executes(tid, waits, attempt{n.IP, n.Args[2], n.Args[3]}, int(int32(n.Args[0])), n.Args[1], int(int32(n.Args[4])))
+		l.executes(tid, waits, attempt{ip: n.IP, argv: n.Args[2], env: n.Args[3]}, int(int32(n.Args[0])), n.Args[1], int(int32(n.Args[4])))
 	case exitGroup:
 		l.exits(tid, int(n.Args[0]&0xff))
 	case mmap:
 		l.maps(tid, int(int32(n.Args[4])))
-	}
-}
-
-// executes learns of a command.
-func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path uint64, flags int) {
-	c := control.Command{Kind: control.Executed, At: time.Now()}
-	name, args, cut, err := memory{tid}.exec(path, a.argv)
-	if err != nil {
-		return // as the call will, but where nobody may look at the memory of others (kernel.yama.ptrace_scope=3)
-	}
-	cwd := sync.OnceValue(func() string { return l.link(tid, "cwd") })
-	may, sure := l.executable(tid, dir, name, cwd, flags)
-	if !may {
-		return
-	}
-	s, ok := l.status(tid)
-	if !ok {
-		return
-	}
-	fresh, again := l.tries(s, a)
-	if again {
-		return
-	}
-	l.settle(s.guest, tid, 0) // what it has tried before this
-	pidfd := -1
-	if fresh {
-		if pidfd, err = unix.PidfdOpen(s.tgid, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-			return
-		}
-		if s.parent == 0 {
-			s.parent = parentOf(pidfd)
-		}
-	}
-	if c.Argv, c.Cut = args, cut; len(args) == 0 {
-		c.Argv = append([]byte(name), 0)
-	}
-	c.Dir, c.PID = cwd(), s.guest
-	if c.Parent = s.guest; !l.knows(s.guest) { // else it was a command before, or belonged to one
-		c.Parent = l.parent(s)
-		l.settle(c.Parent, 0, 0)
-	}
-	var d *doubt
-	if !sure {
-		d = l.doubts(s, tid, a, &c)
-		c.Doubtful = d != nil
-	}
-	if !waits() || fresh && !l.add(s, a) {
-		unix.Close(pidfd)
-		return
-	}
-	l.mu.Lock()
-	if p := l.known[s.guest]; p != nil {
-		p.doubt = d
-	}
-	l.mu.Unlock()
-	l.tell(&c)
-	if fresh { // only now, as it may have been killed by now, and is to end after it has begun
-		l.watch(s, pidfd)
 	}
 }
 
@@ -258,50 +197,6 @@ func (l *Learner) link(tid int, name string) string {
 	return string(buf[:n])
 }
 
-// tries says of a process that executes something whether it is fresh, having executed nothing before, or tries the same again.
-func (l *Learner) tries(s status, a attempt) (fresh, again bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	p := l.known[s.guest]
-	if p == nil || p.host != s.tgid || p.ended {
-		return true, false
-	}
-	again = p.last == a
-	p.last = a
-	return false, again
-}
-
-// add notes that a process executes something for the first time, and returns false if there is no room.
-func (l *Learner) add(s status, a attempt) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.forgetPast(time.Now())
-	if len(l.known) >= maxKnown {
-		return false
-	}
-	l.known[s.guest], l.host[s.tgid] = &process{host: s.tgid, pidfd: -1, last: a}, s.guest
-	return true
-}
-
-// watch has the end of a process be learnt, also if it makes no call to end. It takes over the descriptor, which is -1 for one that has
-// ended.
-func (l *Learner) watch(s status, pidfd int) {
-	if pidfd < 0 {
-		l.end(s.guest, -1)
-		return
-	}
-	if err := l.ends.add(pidfd, s.tgid, s.guest); err != nil {
-		return // its end is learnt when another has its id
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if p := l.known[s.guest]; p != nil && p.host == s.tgid && !p.ended {
-		p.pidfd = pidfd
-	} else {
-		l.ends.remove(pidfd)
-	}
-}
-
 // knows says whether art-fuse knows which command a process belongs to.
 func (l *Learner) knows(pid int) bool {
 	l.mu.Lock()
@@ -314,15 +209,17 @@ func (l *Learner) exits(tid, code int) {
 	l.mu.Lock()
 	pid, leads := l.host[tid]
 	l.mu.Unlock()
+	leader := tid
 	if !leads {
 		s, ok := l.status(tid)
 		if !ok {
 			return
 		}
-		pid, tid = s.guest, s.tgid
+		pid, leader = s.guest, s.tgid
 	}
-	if !l.ids.childless(tid) {
-		l.adopt(tid, pid)
+	l.settle(pid, tid, 0)
+	if !l.ids.childless(leader) {
+		l.adopt(leader, pid)
 	}
 	l.end(pid, code)
 }
@@ -330,14 +227,12 @@ func (l *Learner) exits(tid, code int) {
 // adopt tells whose the processes are that a process leaves behind which ends, as long as that is known.
 func (l *Learner) adopt(host, pid int) {
 	list := children(l.proc, host)
-	if len(list) > 0 {
-		l.settle(pid, host, 0)
-	}
 	if len(list) > 0 && !l.knows(pid) {
 		if pid = l.ancestor(l.proc, l.level, host); pid == 0 {
 			return
 		}
 	}
+	early := len(list) > 0 && !l.settle(pid, 0, 0)
 	for _, child := range list {
 		l.mu.Lock()
 		_, known := l.host[child]
@@ -346,7 +241,7 @@ func (l *Learner) adopt(host, pid int) {
 			continue
 		}
 		if s, ok := l.status(child); ok && l.belongs(s.guest) {
-			l.out.tell(&control.Command{Kind: control.Known, PID: s.guest, Parent: pid})
+			l.out.tell(&control.Command{Kind: control.Known, PID: s.guest, Parent: pid, Doubtful: early})
 		}
 	}
 }
@@ -410,11 +305,11 @@ func (l *Learner) maps(tid, fd int) {
 	if !ok || len(ino) == 0 {
 		return
 	}
-	l.settle(s.guest, tid, 0)
 	c := control.Command{Kind: control.Mapped, Parent: s.guest, Inode: uint64(ino[0])}
 	if !l.knows(s.guest) {
 		c.Parent = l.parent(s)
 	}
+	c.Doubtful = !l.settle(c.Parent, tid, 0)
 	if c.Parent != 0 {
 		l.out.tell(&c)
 	}
@@ -438,7 +333,7 @@ func (l *Learner) answer() {
 				known.Parent = l.ancestor(l.guest, l.guestLevel(), s.parent)
 			}
 			known.Doubtful = !l.settle(known.Parent, 0, c.PID)
-			if known.Parent != 0 && !known.Thread && !known.Doubtful {
+			if known.Parent != 0 && !known.Thread {
 				l.belongs(c.PID)
 			}
 		}

@@ -26,11 +26,15 @@ func openProc(t *testing.T) int {
 func TestChildren(t *testing.T) {
 	const each = 700 // which have ended, and nobody has waited for them
 	var want []int
+	listed := make(chan struct{})
 	for range 2 {
 		started := make(chan int, each)
 		go func() {
-			defer close(started)
-			runtime.LockOSThread() // and so it ends with its goroutine, after which its children are another thread's
+			runtime.LockOSThread()
+			defer func() {
+				close(started)
+				<-listed // if the thread ended, its children would be another's
+			}()
 			for range each {
 				c := exec.Command("true")
 				if err := c.Start(); err != nil {
@@ -45,6 +49,7 @@ func TestChildren(t *testing.T) {
 		}
 	}
 	got := children(openProc(t), os.Getpid())
+	close(listed)
 	for _, pid := range want {
 		if _, err := unix.Wait4(pid, nil, 0, nil); err != nil {
 			t.Error(err)

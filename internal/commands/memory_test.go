@@ -88,3 +88,5 @@ func TestArguments(t *testing.T) {
 		}
 	}
 }
+
+func pointerTo[T any](p *T) uint64 { return uint64(uintptr(unsafe.Pointer(p))) }

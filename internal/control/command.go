@@ -37,7 +37,8 @@ type Command struct {
 	// Thread says of Known that PID is a thread of Parent's, and not a process of its own.
 	Thread bool
 	// Doubtful says of Executed that nobody can know before whether it fails: with the next request of PID's, it is to be asked whose that is.
-	// Where it has failed, PID is said to become what it was before, once more, and then it is Known. Of Known it says that it is too early to know.
+	// Where it has failed, PID is said to become what it was before, once more; then, or where it has not, PID is Known of itself. Of Known and
+	// Mapped it says that it is too early to know: Parent is what it was before.
 	Doubtful bool
 	// Argv is of Executed: each argument is ended by NUL. Cut says that there are more.
 	Argv []byte

@@ -61,6 +61,8 @@ type author struct {
 	process int64     // in the log
 	own     bool      // it is the process that has executed it
 	doubt   bool      // or it may have failed to
+	early   bool      // and that is known: it has not yet become what it is to become
+	before  int64     // what it was then, of one in doubt
 	until   time.Time // when to ask again; never if it is zero
 }
 
@@ -115,7 +117,19 @@ func (c *Commands) author(tid int) int64 {
 	if !c.over.Load() && !time.Now().Before(c.mute) && !c.ask(tid) {
 		c.mute = time.Now().Add(linger)
 	}
-	return c.threads[tid].process
+	if a = c.threads[tid]; a.doubt && a.early {
+		return a.before
+	}
+	return a.process
+}
+
+// of returns the command of a process of which art has just looked whether it has become what is in doubt. c.mu is held.
+func (c *Commands) of(pid int, early bool) int64 {
+	a := c.threads[pid]
+	if a.doubt && early {
+		return a.before
+	}
+	return a.process
 }
 
 // ask has art say whose a thread is. c.mu is held.
@@ -201,10 +215,14 @@ func (c *Commands) take(m *control.Command) {
 		if old.own { // it goes on as another command
 			c.log.EndProcess(old.process, at, nil)
 		}
+		before := old.process
+		if m.Parent != m.PID {
+			before = c.threads[m.Parent].process
+		}
 		id := c.log.AddProcess(sqlvfs.Process{
-			Parent: c.threads[m.Parent].process, PID: m.PID, Argv: split(m.Argv), Cut: m.Cut, Dir: m.Dir, Started: at,
+			Parent: before, PID: m.PID, Argv: split(m.Argv), Cut: m.Cut, Dir: m.Dir, Started: at,
 		})
-		c.threads[m.PID] = author{process: id, own: true, doubt: m.Doubtful}
+		c.threads[m.PID] = author{process: id, own: true, doubt: m.Doubtful, before: before}
 		if n := len(c.numbers); id != 0 && (n == 0 || c.numbers[n-1].more != id-m.Number) {
 			c.numbers = append(c.numbers, numbered{id, id - m.Number})
 		}
@@ -219,7 +237,7 @@ func (c *Commands) take(m *control.Command) {
 		old.own, old.until = false, time.Now().Add(linger)
 		c.threads[m.PID] = old
 	case control.Mapped:
-		if by := c.threads[m.Parent].process; by != 0 {
+		if by := c.of(m.Parent, m.Doubtful); by != 0 {
 			if len(c.mapped) >= maxFiles {
 				clear(c.mapped)
 			}
@@ -233,12 +251,12 @@ func (c *Commands) take(m *control.Command) {
 			c.asked = 0
 		}
 		if old.own && m.Parent == m.PID {
-			old.doubt = m.Doubtful
+			old.doubt, old.early = m.Doubtful, m.Doubtful
 			c.threads[m.PID] = old
 			return
 		}
-		a := author{process: c.threads[m.Parent].process}
-		if m.Thread || m.Doubtful || m.Parent == 0 {
+		a := author{process: c.of(m.Parent, m.Doubtful)}
+		if m.Thread || m.Parent == 0 {
 			a.until = time.Now().Add(linger)
 		}
 		c.threads[m.PID] = a

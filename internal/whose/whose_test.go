@@ -149,8 +149,12 @@ func TestAuthor(t *testing.T) {
 		return answered
 	}
 	answered := answer(false, true)
-	is("too early to know", 40, 0, fs.Author{Process: 10})
+	is("one that has not become it yet", 40, 0, fs.Author{Process: 9})
 	<-answered
+	tell(control.Command{Kind: control.Known, PID: 41, Parent: 40, Doubtful: true})
+	is("a fork of it", 41, 0, fs.Author{Process: 9})
+	tell(control.Command{Kind: control.Mapped, Parent: 40, Inode: 102, Doubtful: true})
+	is("mapped by it", 0, 102, fs.Author{Process: 9, Mapped: true})
 	answered = answer(true, false)
 	is("one that has failed", 40, 0, fs.Author{Process: 11})
 	<-answered
