@@ -7,6 +7,7 @@
 //	memory.go    what a process passes to execve, read from its memory
 //	ids.go       the ids of processes, as the kernel knows them
 //	lineage.go   which command a process belongs to that has executed none itself
+//	known.go     the processes that are known, and for how long
 //	ends.go      the ends of processes that make no call to end
 //	sender.go    the ring from which art-fuse takes what it is told, and the socket over which it asks
 //

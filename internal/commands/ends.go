@@ -13,6 +13,7 @@ import (
 // ends tells of processes that end without having said so.
 type ends struct {
 	epoll int
+	most  int // descriptors
 
 	mu   sync.Mutex
 	pids map[int]watched // GUARDED_BY(mu); by their descriptors
@@ -26,7 +27,27 @@ func newEnds() (*ends, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch processes: %w", err)
 	}
-	return &ends{epoll: fd, pids: map[int]watched{}}, nil
+	return &ends{epoll: fd, most: spare(), pids: map[int]watched{}}, nil
+}
+
+// keep is how many descriptors are left for others of this process's needs, if it may have twice as many.
+const keep = 128
+
+// spare returns how many descriptors there may be of processes.
+func spare() int {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return keep
+	}
+	n := int(min(limit.Cur, 1<<30))
+	return n - min(keep, n/2)
+}
+
+// full says that there are as many descriptors as there may be.
+func (e *ends) full() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.pids) >= e.most
 }
 
 // add watches a process by its descriptor, which it takes over.

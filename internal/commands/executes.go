@@ -26,10 +26,16 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 	c := control.Command{Kind: control.Executed, At: time.Now()}
 	name, args, cut, err := memory{tid}.exec(path, a.argv)
 	if err != nil {
-		return // as the call will, but where nobody may look at the memory of others (kernel.yama.ptrace_scope=3)
+		if errors.Is(err, unix.EPERM) { // nobody may look at the memory of others (kernel.yama.ptrace_scope=3)
+			l.fails(err)
+		}
+		return // as the call will
 	}
 	cwd := sync.OnceValue(func() string { return l.link(tid, "cwd") })
-	may, file := l.executable(tid, dir, name, cwd, flags)
+	may, file, err := l.executable(tid, dir, name, cwd, flags)
+	if err != nil {
+		l.fails(err)
+	}
 	if !may {
 		return
 	}
@@ -42,18 +48,15 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 	}
 	a.args = maphash.Bytes(seed, args)
 	proven := !cut && l.proven(file)
-	fresh, again := l.tries(s, a)
+	fresh, again := l.tries(s, tid, a)
 	if again {
 		l.repeats(s.guest, tid, file, proven)
 		return
 	}
 	l.settle(s.guest, tid, 0) // what it has tried before this
-	pidfd := -1
+	pidfd := gone
 	if fresh {
-		if pidfd, err = unix.PidfdOpen(s.tgid, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-			return
-		}
-		if s.parent == 0 {
+		if pidfd = l.pidfd(s.tgid); pidfd >= 0 && s.parent == 0 {
 			s.parent = parentOf(pidfd)
 		}
 	}
@@ -67,8 +70,11 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 		d = l.doubts(s, tid, a, file, &c)
 		c.Doubtful = d != nil
 	}
-	if !waits() || fresh && !l.add(s, a) {
-		unix.Close(pidfd)
+	there := waits()
+	if !there || fresh && !l.add(s, tid, a) {
+		if unix.Close(pidfd); there {
+			l.fails(errMany)
+		}
 		return
 	}
 	l.mu.Lock()
@@ -83,7 +89,7 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 }
 
 // tries says of a process that executes something whether it is fresh, having executed nothing before, or tries the same again.
-func (l *Learner) tries(s status, a attempt) (fresh, again bool) {
+func (l *Learner) tries(s status, tid int, a attempt) (fresh, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.known[s.guest]
@@ -91,37 +97,16 @@ func (l *Learner) tries(s status, a attempt) (fresh, again bool) {
 		return true, false
 	}
 	again = p.last == a
-	p.last = a
+	p.last, p.by, p.code = a, tid, -1
 	return false, again
 }
 
 // add notes that a process executes something for the first time, and returns false if there is no room.
-func (l *Learner) add(s status, a attempt) bool {
-	l.mu.Lock()
+func (l *Learner) add(s status, tid int, a attempt) bool {
+	room := l.lockRoom()
 	defer l.mu.Unlock()
-	l.forgetPast(time.Now())
-	if len(l.known) >= maxKnown {
-		return false
+	if room {
+		l.known[s.guest], l.host[s.tgid] = &process{host: s.tgid, pidfd: -1, last: a, by: tid, code: -1}, s.guest
 	}
-	l.known[s.guest], l.host[s.tgid] = &process{host: s.tgid, pidfd: -1, last: a}, s.guest
-	return true
-}
-
-// watch has the end of a process be learnt, also if it makes no call to end. It takes over the descriptor, which is -1 for one that has
-// ended.
-func (l *Learner) watch(s status, pidfd int) {
-	if pidfd < 0 {
-		l.end(s.guest, -1)
-		return
-	}
-	if err := l.ends.add(pidfd, s.tgid, s.guest); err != nil {
-		return // its end is learnt when another has its id
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if p := l.known[s.guest]; p != nil && p.host == s.tgid && !p.ended {
-		p.pidfd = pidfd
-	} else {
-		l.ends.remove(pidfd)
-	}
+	return room
 }

@@ -30,11 +30,16 @@ type Learner struct {
 
 	mounts map[[2]uint32]bool // the devices of art-fuse's mounts
 
-	mu       sync.Mutex
-	known    map[int]*process // GUARDED_BY(mu); by the ids that FUSE knows
-	host     map[int]int      // GUARDED_BY(mu); the ids that FUSE knows, by those here, of those that have executed something
-	past     []past           // GUARDED_BY(mu); what has ended just now, oldest first
-	programs map[program]bool // GUARDED_BY(mu); what has been executed
+	mu        sync.Mutex
+	known     map[int]*process // GUARDED_BY(mu); by the ids that FUSE knows
+	host      map[int]int      // GUARDED_BY(mu); the ids that FUSE knows, by those here, of those that have executed something
+	past      []past           // GUARDED_BY(mu); what has ended just now, oldest first
+	programs  map[program]bool // GUARDED_BY(mu); what has been executed
+	most      int              // how many are known at most
+	swept     time.Time        // GUARDED_BY(mu); when it was last looked which of them have ended
+	unwatched map[int]*process // GUARDED_BY(mu); of known, those without a descriptor. While there are some, they are polled
+	unlearnt  int64            // GUARDED_BY(mu); commands
+	why       error            // GUARDED_BY(mu); was the first of them not learnt
 }
 
 // process is one of which art-fuse knows the command that it belongs to.
@@ -43,28 +48,17 @@ type process struct {
 	pidfd int // -1 without
 	ended bool
 	last  attempt // to execute something
+	by    int     // the thread that has made it
+	code  int     // with which a thread has wanted to end all, while another may have executed something; -1: none has
 	doubt *doubt  // GUARDED_BY(Learner.mu); nil: it has become what was told last
 }
-
-// past is a process that has ended.
-type past struct {
-	pid int
-	was *process
-	at  time.Time
-}
-
-// linger is for how long a process is known that has ended: its other threads may still be asking for something.
-const linger = time.Second
-
-// maxKnown bounds how many processes are known.
-const maxKnown = 100_000
 
 // Begin begins to learn. sock is the socket to art-fuse, which is taken over, and ring what art-fuse takes from. told, unless it is nil, is called
 // with each beginning and end of a command, from any goroutine, and must not wait. pid is a process of the guest that runs art's own code;
 // fuse is one in the namespace whose ids FUSE knows, which is this process's or one of those below.
 func Begin(sock *os.File, ring *control.Ring, told func(*control.Command), pid, fuse int) (*Learner, error) {
 	l := &Learner{root: -1, told: told, out: sender{sock: sock, ring: ring}, known: map[int]*process{}, host: map[int]int{},
-		programs: map[program]bool{}}
+		programs: map[program]bool{}, most: maxKnown, unwatched: map[int]*process{}}
 	if err := l.open(pid, fuse); err != nil {
 		l.End()
 		sock.Close()
@@ -134,6 +128,22 @@ func namespaces(proc, pid int) int {
 
 // Lost is how much art-fuse could not be told.
 func (l *Learner) Lost() int64 { return l.out.lost.Load() }
+
+// Unlearnt is how many commands could not be learnt of, and why the first of them could not.
+func (l *Learner) Unlearnt() (int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unlearnt, l.why
+}
+
+// fails notes that a command cannot be learnt of.
+func (l *Learner) fails(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unlearnt++; l.why == nil {
+		l.why = why
+	}
+}
 
 var (
 	execve    = number("execve")
@@ -221,7 +231,28 @@ func (l *Learner) exits(tid, code int) {
 	if !l.ids.childless(leader) {
 		l.adopt(leader, pid)
 	}
-	l.end(pid, code)
+	if !l.outrun(pid, tid, code) {
+		l.end(pid, code)
+	}
+}
+
+// outrun says that another thread may execute something before one that wants to end all gets to it, and so ends that one. What becomes of
+// the process is then known by its descriptor.
+func (l *Learner) outrun(pid, tid, code int) bool {
+	l.mu.Lock()
+	p := l.known[pid]
+	by := tid
+	if p != nil && p.pidfd >= 0 {
+		by = p.by
+	}
+	l.mu.Unlock()
+	if by == tid || !l.executing(by) {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p.code = code
+	return p.pidfd >= 0 && !p.ended
 }
 
 // adopt tells whose the processes are that a process leaves behind which ends, as long as that is known.
@@ -248,17 +279,24 @@ func (l *Learner) adopt(host, pid int) {
 
 // belongs notes that art-fuse hears of a process that has executed nothing, and says whether that is new.
 func (l *Learner) belongs(pid int) bool {
-	l.mu.Lock()
+	room := l.lockRoom()
 	defer l.mu.Unlock()
-	if p := l.known[pid]; p != nil && !p.ended || len(l.known) >= maxKnown {
+	if p := l.known[pid]; p != nil && !p.ended || !room {
 		return false
 	}
-	l.known[pid] = &process{pidfd: -1}
+	l.known[pid] = &process{pidfd: -1, code: -1}
 	return true
 }
 
-// died learns that a process has ended that has made no call to end.
-func (l *Learner) died(pid, code int) { l.end(pid, code) }
+// died learns that a process has ended that has made no call to end, or one that another thread may have outrun.
+func (l *Learner) died(pid, code int) {
+	l.mu.Lock()
+	if p := l.known[pid]; p != nil && code < 0 {
+		code = p.code
+	}
+	l.mu.Unlock()
+	l.end(pid, code)
+}
 
 // end notes the end of a process.
 func (l *Learner) end(pid, code int) {
@@ -278,16 +316,6 @@ func (l *Learner) end(pid, code int) {
 	l.forgetPast(now)
 	l.mu.Unlock()
 	l.tell(&control.Command{Kind: control.Exited, PID: pid, At: now, Code: code})
-}
-
-// forgetPast forgets what has ended some time ago. l.mu is held.
-func (l *Learner) forgetPast(now time.Time) {
-	for len(l.past) > 0 && now.Sub(l.past[0].at) > linger {
-		if p := l.past[0]; l.known[p.pid] == p.was {
-			delete(l.known, p.pid)
-		}
-		l.past = l.past[1:]
-	}
 }
 
 // maps learns that a process maps a file to write to it.

@@ -2,10 +2,12 @@ package commands
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -99,4 +101,110 @@ func TestExecutesItself(t *testing.T) {
 	if got, want := strings.Join(g.told(), ", "), "executed git, "+me+", executed sh"; got != want {
 		t.Errorf("told: %s\nwant: %s", got, want)
 	}
+}
+
+// started returns a process that runs until the test ends.
+func started(t *testing.T, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command(name, args...)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	return c
+}
+
+// becomes waits until what has been told is what is wanted.
+func (g *guest) becomes(t *testing.T, want string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); strings.Join(g.told(), ", ") != want; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("told: %s\nwant: %s", strings.Join(g.told(), ", "), want)
+		}
+	}
+}
+
+// TestWithoutDescriptors learns of a command for which there is no descriptor, and of its end.
+func TestWithoutDescriptors(t *testing.T) {
+	g, e, child := newGuest(t), newExecuting(t), started(t, "sleep", "600")
+	g.ends.most = 0
+	e.by(g, os.Getpid(), "/bin/sh", "one")
+	g.becomes(t, "executed one")
+	s, ok := g.status(child.Process.Pid)
+	if !ok || !g.add(s, s.tgid, attempt{}) {
+		t.Fatal("no room")
+	}
+	g.watch(s, g.pidfd(s.tgid))
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	g.becomes(t, "executed one, exited ")
+	if n, why := g.Unlearnt(); n != 0 {
+		t.Errorf("%d not learnt: %v", n, why)
+	}
+}
+
+// TestOutrun has a thread want to end a process while another one may be executing something: which of them it is that gets to it is seen by what
+// becomes of the process.
+func TestOutrun(t *testing.T) {
+	g, runs := newGuest(t), started(t, "sh", "-c", "while :; do :; done")
+	s, ok := g.status(runs.Process.Pid)
+	if !ok || !g.add(s, s.tgid, attempt{}) {
+		t.Fatal("no room")
+	}
+	g.watch(s, g.pidfd(s.tgid))
+	const other = 1 << 30 // another thread of it
+	g.locked(func() { g.host[other] = s.guest })
+	g.exits(other, 77)
+	if list := g.told(); len(list) > 0 {
+		t.Errorf("told: %s, and it runs on", list)
+	}
+	if err := runs.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	g.becomes(t, "exited ")
+	sleeps := started(t, "sleep", "600")
+	if s, ok = g.status(sleeps.Process.Pid); !ok || !g.add(s, s.tgid, attempt{}) {
+		t.Fatal("no room")
+	}
+	g.watch(s, g.pidfd(s.tgid))
+	g.locked(func() { g.host[other] = s.guest })
+	for end := time.Now().Add(time.Minute); len(g.told()) < 2; time.Sleep(10 * time.Millisecond) { // until it sleeps
+		if time.Now().After(end) {
+			t.Fatal("a process of which a thread ends all, while the others sleep, has not ended")
+		}
+		g.exits(other, 77)
+	}
+}
+
+// locked calls f under the Learner's lock.
+func (g *guest) locked(f func()) {
+	g.Learner.mu.Lock()
+	defer g.Learner.mu.Unlock()
+	f()
+}
+
+// TestManyForks goes on learning after many forks that were killed, of which nobody hears, and says so where there is no room.
+func TestManyForks(t *testing.T) {
+	g, e := newGuest(t), newExecuting(t)
+	g.most = 10
+	for i := range g.most {
+		g.belongs(1<<30 + i)
+	}
+	e.by(g, os.Getpid(), "/bin/sh", "one")
+	g.becomes(t, "executed one")
+	if n, why := g.Unlearnt(); n != 0 {
+		t.Errorf("%d not learnt: %v", n, why)
+	}
+	g.end(os.Getpid(), 0)
+	g.becomes(t, "executed one, exited ")
+	g.most = 0
+	e.by(g, os.Getpid(), "/bin/sh", "two")
+	if n, why := g.Unlearnt(); n != 1 || why == nil {
+		t.Errorf("%d not learnt: %v", n, why)
+	}
+	g.becomes(t, "executed one, exited ")
 }

@@ -21,13 +21,13 @@ type program struct {
 const maxPrograms = 4096
 
 // executable says whether there may be a file that can be executed: who looks for a command in the directories of PATH executes all
-// those that there could be. The file is zero if it can not be looked at, or not be known again.
-func (l *Learner) executable(tid, dir int, name string, cwd func() string, flags int) (may bool, file program) {
+// those that there could be. The file is zero if it can not be looked at, or not be known again. The error says that this process cannot look at any.
+func (l *Learner) executable(tid, dir int, name string, cwd func() string, flags int) (may bool, file program, err error) {
 	switch {
 	case name == "" && flags&unix.AT_EMPTY_PATH != 0:
-		return true, file // the descriptor itself
+		return true, file, nil // the descriptor itself
 	case name == "":
-		return false, file
+		return false, file, nil
 	case !strings.HasPrefix(name, "/"):
 		from := ""
 		if dir == unix.AT_FDCWD {
@@ -37,31 +37,33 @@ func (l *Learner) executable(tid, dir int, name string, cwd func() string, flags
 		}
 		// A directory may have no path: it is removed, not below the root, or deeper than a path is long.
 		if name = from + "/" + name; !strings.HasPrefix(from, "/") || strings.HasSuffix(from, " (deleted)") || len(name) >= unix.PathMax {
-			return true, file
+			return true, file, nil
 		}
 	}
 	fd, err := unix.Openat2(l.root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
 	switch {
 	case err == nil:
 	case absent(err):
-		return l.throughProc(name), file
+		return l.throughProc(name), file, nil
 	case errors.Is(err, unix.ENAMETOOLONG):
-		return false, file
+		return false, file, nil
+	case errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE):
+		return false, file, err
 	default:
 		// A link in /proc is not followed. In a file system of FUSE's only those of the mount's user namespace may look: this process
 		// is refused without a request (fuse_permission in fs/fuse/dir.c).
-		return true, file
+		return true, file, nil
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil {
-		return true, file
+		return true, file, nil
 	}
 	// Where fusermount3 has made the mount, this process may look. What is in the file it does not read.
 	if !l.mounts[[2]uint32{unix.Major(st.Dev), unix.Minor(st.Dev)}] {
 		file = program{uint64(st.Dev), st.Ino, st.Size, st.Ctim}
 	}
-	return isProgram(&st), file
+	return isProgram(&st), file, nil
 }
 
 // isProgram says whether somebody may execute a file.

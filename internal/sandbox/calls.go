@@ -85,4 +85,7 @@ func (s *session) tellUnlearnt() {
 	if lost := learner.Lost(); lost > 0 {
 		fmt.Fprintf(os.Stderr, "art: art-fuse has not heard of %d beginnings and ends of commands: it was too slow\n", lost)
 	}
+	if n, why := learner.Unlearnt(); n > 0 {
+		fmt.Fprintf(os.Stderr, "art: %d commands were not learnt, and what they changed is nobody's: %v\n", n, why)
+	}
 }
