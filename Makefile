@@ -20,7 +20,7 @@ TOOL := go tool -modfile=internal/tools/go.mod
 # One C-free, relocatable build for every target; only the race detector needs C.
 export CGO_ENABLED := 0
 
-.PHONY: build demo test test-long tested test-agents test-clients test-otel test-s3 test-arm64 fuzz cover lint bench install packages clean help
+.PHONY: build demo test test-long tested test-agents test-clients test-otel test-s3 test-container test-arm64 fuzz cover lint bench install packages clean help
 
 build: ## Build the programs into .build/bin (static)
 	@mkdir -p $(BIN)
@@ -81,6 +81,11 @@ test-s3: ## Build a store that speaks S3, and copy databases to it while it come
 	internal/packaging/deps demo
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
 	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin ART_TEST_S3=1 go test -count 1 -v ./internal/e2e/store
+
+test-container: ## Run sessions in a container of podman, as docs/examples/Containerfile says (as root)
+	internal/packaging/deps container
+	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
+	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin ART_TEST_CONTAINER=1 go test -count 1 -v ./internal/e2e/container
 
 # qemu-user stands in for a machine, but neither for its kernel (version 7 knows no
 # openat2, and nothing of ptrace or seccomp) nor for programs that a test starts. What differs

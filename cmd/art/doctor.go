@@ -13,13 +13,13 @@ import (
 // runDoctor looks what the host has. The flags of sessions are for those that it tries.
 func runDoctor(c *flags.Command, args []string) (int, error) {
 	d := &doctor.Options{Tools: sandbox.Tools}
-	o, line, err := session(c, args, map[string]any{"attack": &d.Attack, "json": &d.JSON})
+	o, line, err := session(c, args, map[string]any{"attack": &d.Attack, "container": &d.Container, "json": &d.JSON})
 	if err != nil {
 		return c.Failed(err), err
 	}
 	d.Settle = func() ([]string, error) { return sandbox.Allowed(o) }
 	d.Args = slices.DeleteFunc(line.Flags, func(flag string) bool {
-		return strings.HasPrefix(flag, "--attack=") || strings.HasPrefix(flag, "--json=") || strings.HasPrefix(flag, "--background=")
+		return strings.HasPrefix(flag, "--attack=") || strings.HasPrefix(flag, "--container=") || strings.HasPrefix(flag, "--json=") || strings.HasPrefix(flag, "--background=")
 	})
 	dir, err := sandbox.TrialWorkspace(o)
 	if err != nil {

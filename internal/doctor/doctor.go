@@ -8,6 +8,7 @@
 //	trial.go     namespaces and mounts, tried in a process of its own
 //	session.go   whole sessions, tried
 //	attack.go    attempts to break out of them
+//	container.go what gives a container what it lacks
 package doctor
 
 import (
@@ -55,6 +56,8 @@ type Finding struct {
 	Says string `json:"says"`
 	// Fix is what to do, or "".
 	Fix string `json:"fix,omitempty"`
+	// Gives is what gives it to a container, if that was asked for.
+	Gives *gives `json:"gives,omitempty"`
 }
 
 // Options are what to look at.
@@ -63,6 +66,8 @@ type Options struct {
 	Args []string
 	// Attack asks for attempts to break out of them.
 	Attack bool
+	// Container asks for what is lacking alone, with what gives it to a container.
+	Container bool
 	// JSON asks for an object a line.
 	JSON bool
 	// Settle reads the settings and returns what they allow: options of package seccomp,
@@ -84,6 +89,9 @@ func Run(o *Options, w io.Writer) (int, error) {
 	findings := examine(ctx, o)
 	if ctx.Err() != nil {
 		return cli.ExitTrouble, errors.New("look at the host: interrupted")
+	}
+	if o.Container {
+		findings = lacks(findings)
 	}
 	return Tell(findings, o.JSON, w)
 }
@@ -109,6 +117,13 @@ func (f *Finding) write(w io.Writer) error {
 	text := fmt.Sprintf("%-5s %-16s %s\n", f.State, f.What, f.Says)
 	if f.Fix != "" {
 		text += fmt.Sprintf("%5s fix: %s\n", "", f.Fix)
+	}
+	if g := f.Gives; g != nil {
+		for _, by := range [][2]string{{"docker", g.Docker}, {"podman", g.Podman}, {"kubernetes", g.Kubernetes}} {
+			if by[1] != "" {
+				text += fmt.Sprintf("%5s %-11s %s\n", "", by[0]+":", by[1])
+			}
+		}
 	}
 	_, err := io.WriteString(w, text)
 	return err

@@ -1,12 +1,14 @@
 package doctor
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,6 +122,44 @@ func TestFindings(t *testing.T) {
 				t.Errorf("fix %q, want %q", f.Fix, c.fix)
 			}
 		})
+	}
+}
+
+// What is lacking comes with what gives it to a container, and what is all right is left out.
+func TestLacks(t *testing.T) {
+	h := made(t, map[string]string{"/.dockerenv": "", "/proc/sys/kernel/osrelease": "6.18.0"})
+	h.try = func(trial string) error {
+		if trial == trialProc || trial == trialFUSE {
+			return errors.New("permission denied")
+		}
+		return nil
+	}
+	findings := append([]Finding{h.kernel(), h.where()}, h.namespaced()...)
+	var out bytes.Buffer
+	if _, err := Tell(lacks(findings), false, &out); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(out.String()) {
+		if words := strings.Fields(line); words[0] != "fix:" {
+			lines = append(lines, strings.Join(words[:2], " "))
+		}
+	}
+	want := []string{
+		"FAIL /proc", "docker: --security-opt", "podman: --security-opt", "kubernetes: securityContext:",
+		"FAIL FUSE", "docker: --device", "podman: --device", "kubernetes: resources:",
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("it lacks\n%s", out.String())
+	}
+	for what := range manifests { // a finding by that name
+		known := []string{h.namespaces().What, h.proc().What, h.fuse().What, h.names().What, noGroups(h).What}
+		if !slices.Contains(known, what) {
+			t.Errorf("nothing is found about %q", what)
+		}
+	}
+	if all := lacks(findings[:2]); len(all) != 1 || all[0].State != OK {
+		t.Errorf("where nothing is lacking, it says %v", all)
 	}
 }
 

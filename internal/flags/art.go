@@ -193,14 +193,15 @@ func artCommands() []*Command {
   art restore s3://backups/project -d project.db
   art restore file:///mnt/backup/project -d before.db --at 20m
 `},
-		{Name: "art doctor", Says: "look whether this host has what a session needs", Synopsis: []string{"[--attack] [--json] [flags]"}, Exits: AsDiff, Env: true,
+		{Name: "art doctor", Says: "look whether this host has what a session needs", Synopsis: []string{"[--attack | --container] [--json] [flags]"}, Exits: AsDiff, Env: true,
 			Text: `  Says what to do about what is lacking. The flags are those of the sessions that it
   tries. The exit status is 1 if something fails, or breaks out, and 2 after an error.
 `,
 			Flags: slices.Concat(session, []Flag{mode,
 				{Name: "attack", Says: "try to break out of a session, in every way that art knows, and show a table of what is enforced"},
+				{Name: "container", Says: "in a container, show what it lacks alone, with the flag of docker and podman and the line of a Pod's manifest that give it"},
 				{Name: "json", Says: asJSON.Says,
-					More: `Its keys are "state" ("ok", "note" or "fail"), "what", "says" and "fix"; of attempts "area", "attempt", and how it went on the "host" and in "direct" and "overlay" mode ("succeeds", "fails" or "allowed").`},
+					More: `Its keys are "state" ("ok", "note" or "fail"), "what", "says" and "fix", and with --container "gives", of which "docker", "podman" and "kubernetes" are keys; of attempts "area", "attempt", and how it went on the "host" and in "direct" and "overlay" mode ("succeeds", "fails" or "allowed").`},
 			})},
 	}...)
 }

@@ -242,7 +242,7 @@ _art_spec() {
 		;;
 	'art doctor')
 		payload= commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --take-over --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --attack --json --help'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --take-over --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --attack --container --json --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --replicate=nothing --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art-fuse')

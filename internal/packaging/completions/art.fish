@@ -572,6 +572,7 @@ complete -c art -n '__art_at "art doctor"' -l trace-format -x -a 'text json summ
 complete -c art -n '__art_at "art doctor"' -s q -l quiet -d 'say nothing but errors'
 complete -c art -n '__art_at "art doctor"' -l mode -x -a 'direct overlay' -d 'direct or overlay, where no database is named'
 complete -c art -n '__art_at "art doctor"' -l attack -d 'try to break out of a session, in every way that art knows, and show a table of what is enforced'
+complete -c art -n '__art_at "art doctor"' -l container -d 'in a container, show what it lacks alone, with the flag of docker and podman and the line of a Pod\'s manifest that give it'
 complete -c art -n '__art_at "art doctor"' -l json -d 'print an object a line'
 complete -c art -n '__art_at "art doctor"' -l help -d 'print help'
 complete -c art-fuse -n '__art_at "art-fuse" 1' -a ls -d 'list directories'

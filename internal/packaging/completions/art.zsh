@@ -722,6 +722,7 @@ _art_spec() {
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         --mode='[direct or overlay, where no database is named]:MODE:(direct overlay)'
         --attack'[try to break out of a session, in every way that art knows, and show a table of what is enforced]'
+        --container'[in a container, show what it lacks alone, with the flag of docker and podman and the line of a Pod'\''s manifest that give it]'
         --json'[print an object a line]'
         '(- *)'--help'[print help]')
       ;;
