@@ -74,33 +74,38 @@ func launch(cmd *Command, filter []unix.SockFilter, files []uintptr) (pid int, r
 func startSelf(cmd *Command, name string, files []uintptr, sockets ...int) (pid int, err error) {
 	files = slices.Clone(files)
 	for i, socket := range sockets {
-		high, err := unix.FcntlInt(uintptr(socket), unix.F_DUPFD_CLOEXEC, highest(files)+1)
+		fd, err := above(socket, files)
 		if err != nil {
 			return 0, err
 		}
-		defer unix.Close(high)
-		files[i] = uintptr(high)
+		defer unix.Close(fd)
+		files[i] = uintptr(fd)
 	}
 	argv := append([]string{name, cmd.Path}, cmd.argv()...)
 	return syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{Dir: cmd.Dir, Env: cmd.environ(), Files: files})
 }
 
-// highest returns the highest descriptor that is inherited, or one of the files. [syscall.ForkExec] may copy the pipe that tells of an error, and files that stand in the
-// way, to the numbers right behind the highest of the files, whatever is there (forkAndExecInChild1 in Go's
-// syscall/exec_linux.go). There must be nothing that is to be inherited.
-func highest(files []uintptr) int {
-	high := int(slices.Max(files))
-	open, _ := os.ReadDir("/proc/self/fd") // without /proc nothing is started
-	for _, entry := range open {
-		fd, err := strconv.Atoi(entry.Name())
-		if err != nil || fd <= high {
-			continue
+// above copies a socket to a number above those of the files, behind which nothing is inherited for a while: [syscall.ForkExec] may copy the pipe
+// that tells of an error, and files that stand in the way, to the numbers right behind the highest of the files, whatever is there
+// (forkAndExecInChild1 in Go's syscall/exec_linux.go).
+func above(socket int, files []uintptr) (int, error) {
+	while := len(files) + 2
+	for from := int(slices.Max(files)) + 1; ; {
+		fd, err := unix.FcntlInt(uintptr(socket), unix.F_DUPFD_CLOEXEC, from)
+		if err != nil {
+			return 0, err
 		}
-		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
-			high = fd
+		from = fd
+		for behind := fd + 1; behind <= fd+while; behind++ {
+			if flags, err := unix.FcntlInt(uintptr(behind), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+				from = behind + 1
+			}
 		}
+		if from == fd {
+			return fd, nil
+		}
+		unix.Close(fd)
 	}
-	return high
 }
 
 // sendStreams sends the launcher the command's streams.
