@@ -15,12 +15,17 @@ type ends struct {
 	epoll int
 	most  int // descriptors
 
-	mu   sync.Mutex
-	pids map[int]watched // GUARDED_BY(mu); by their descriptors
+	mu    sync.Mutex
+	pids  map[int]watched // GUARDED_BY(mu); by their descriptors
+	count int32           // GUARDED_BY(mu); of those that there have been
 }
 
-// watched is a process, by its id here and that which FUSE knows.
-type watched struct{ host, pid int }
+// watched is a process, by its id here and that which FUSE knows. An event tells the descriptor and the count: its descriptor may have
+// been closed, and be another's, since the kernel has told of it.
+type watched struct {
+	host, pid int
+	count     int32
+}
 
 func newEnds() (*ends, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
@@ -54,11 +59,12 @@ func (e *ends) full() bool {
 func (e *ends) add(fd, host, pid int) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := unix.EpollCtl(e.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}); err != nil {
+	e.count++
+	if err := unix.EpollCtl(e.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd), Pad: e.count}); err != nil {
 		unix.Close(fd)
 		return err
 	}
-	e.pids[fd] = watched{host, pid}
+	e.pids[fd] = watched{host, pid, e.count}
 	return nil
 }
 
@@ -84,14 +90,22 @@ func (e *ends) watch(died func(pid, code int)) {
 			return
 		}
 		for _, event := range events[:max(n, 0)] {
-			e.mu.Lock()
-			p, ok := e.pids[int(event.Fd)]
-			e.mu.Unlock()
-			if ok {
-				died(p.pid, exitCode(p.host, int(event.Fd)))
+			if pid, code, ok := e.ended(event); ok {
+				died(pid, code)
 			}
 		}
 	}
+}
+
+// ended returns which process an event is of, and its exit code; false if that is not watched any more.
+func (e *ends) ended(event unix.EpollEvent) (pid, code int, ok bool) {
+	e.mu.Lock() // so that the descriptor stays its own: of a process that has ended nothing is looked at that could be the guest's
+	defer e.mu.Unlock()
+	p, ok := e.pids[int(event.Fd)]
+	if !ok || p.count != event.Pad {
+		return 0, 0, false
+	}
+	return p.pid, exitCode(p.host, int(event.Fd)), true
 }
 
 // exitCode returns what a shell would call the exit code of a process that has ended, or -1 where that is not known: a process that is
