@@ -115,6 +115,14 @@ type files struct {
 	r *redactor
 }
 
+// All that the files of a tracee have: what is missing here would not be decoded.
+var (
+	_ decode.Endpoints = (*files)(nil)
+	_ decode.Sockets   = (*files)(nil)
+	_ decode.Protocols = (*files)(nil)
+	_ decode.Processes = (*files)(nil)
+)
+
 // Path implements decode.Files.
 func (f *files) Path(fd int) string { return f.r.name(f.Files.Path(fd)) }
 
@@ -143,6 +151,14 @@ func (f *files) Protocol(fd int) int {
 		return p.Protocol(fd)
 	}
 	return -1
+}
+
+// Process implements decode.Processes.
+func (f *files) Process(fd int) int {
+	if p, ok := f.Files.(decode.Processes); ok {
+		return p.Process(fd)
+	}
+	return 0
 }
 
 // Device implements decode.Endpoints.

@@ -23,6 +23,7 @@ func (p pages) Read(addr uint64, buf []byte) int {
 
 func (p pages) Path(int) string { return "/tmp/hunter2hunter2/x" }
 func (p pages) Dir() string     { return "/" }
+func (p pages) Process(int) int { return 77 }
 
 // reader reads from a call's memory when it is told of its entry.
 type reader struct {
@@ -31,12 +32,15 @@ type reader struct {
 	n    int
 	got  string
 	path string
+
+	process int
 }
 
 func (r *reader) Enter(c *decode.Call) error {
 	buf := make([]byte, r.n)
 	r.got = string(buf[:c.Mem.Read(r.at, buf)])
 	r.path = c.Files.Path(3) + c.Files.Dir()
+	r.process = c.Files.(decode.Processes).Process(3)
 	return nil
 }
 
@@ -59,6 +63,9 @@ func TestRead(t *testing.T) {
 			}
 			if next.path != "/tmp/**************/x/" {
 				t.Fatalf("path %q", next.path)
+			}
+			if next.process != 77 {
+				t.Fatalf("process %d", next.process)
 			}
 		}
 	}
