@@ -27,7 +27,10 @@ func printMmsg(p *printer, a *argument, v uint64) bool {
 		total := uint64(unlimited)
 		if received {
 			total = uint64(u32(b, msghdrSize))
-			p.call.length = p.call.lengths[min(index, len(p.call.lengths)-1)]
+			p.call.length = 0
+			if last := len(p.call.lengths) - 1; last >= 0 { // else nobody has looked before the call
+				p.call.length = p.call.lengths[min(index, last)]
+			}
 		}
 		p.msghdr(b, total, received)
 		if index < done {
