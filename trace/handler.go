@@ -101,7 +101,8 @@ func (h Hooks) Exit(c *decode.Call) error {
 
 // Chain makes one handler of several. Each is told of every event, in the order
 // given, and sees a call as those before it have left it: a logger behind a
-// policy writes down what really happened.
+// policy writes down what really happened. Of what one of them has the kernel refuse, as
+// a Refuser, none is told.
 func Chain(handlers ...Handler) Handler {
 	if len(handlers) == 1 {
 		return handlers[0]
@@ -120,6 +121,16 @@ func (all chain) Calls() []string {
 		}
 	}
 	return calls
+}
+
+// Refused implements Refuser.
+func (all chain) Refused() (refused []Refusal) {
+	for _, h := range all {
+		if r, ok := h.(Refuser); ok {
+			refused = append(refused, r.Refused()...)
+		}
+	}
+	return refused
 }
 
 // DecidesByMemory implements MemoryDecider.

@@ -19,9 +19,9 @@ type refuser struct {
 func (r *refuser) Refused() []trace.Refusal { return r.refused }
 
 // What the kernel refuses by itself fails, and no handler hears of it, whatever is selected; but calls that the launcher
-// needs are left to handlers.
+// needs are left to handlers. In a chain it is the same.
 func TestRefuser(t *testing.T) {
-	test := func(t *testing.T, as func(*trace.Command) *trace.Command) {
+	refuses := func(t *testing.T, as func(*trace.Command) *trace.Command, among func(...trace.Handler) trace.Handler) {
 		var seen []string
 		handler := &refuser{
 			trace.Hooks{OnEnter: func(c *decode.Call) error { seen = append(seen, c.Name); return nil }},
@@ -30,10 +30,14 @@ func TestRefuser(t *testing.T) {
 		var out strings.Builder // dash asks for the mask before it sets it
 		cmd := as(shell("cd / 2>&1; umask 022; exec /bin/true", "chdir", "umask", "execve"))
 		cmd.Stdout = &out
-		status, err := trace.Run(t.Context(), cmd, handler)
+		status, err := trace.Run(t.Context(), cmd, among(handler))
 		if err != nil || status != 0 || !strings.Contains(out.String(), "can't cd to /") || strings.Join(seen, " ") != "execve umask umask umask execve" {
 			t.Errorf("%v, %v, %q, %q", err, status, out.String(), seen)
 		}
+	}
+	test := func(t *testing.T, as func(*trace.Command) *trace.Command) {
+		refuses(t, as, trace.Chain)
+		refuses(t, as, func(handlers ...trace.Handler) trace.Handler { return trace.Chain(append(handlers, trace.Ignore{})...) })
 	}
 	t.Run("whole", func(t *testing.T) { test(t, func(cmd *trace.Command) *trace.Command { return cmd }) })
 	engines(t, test)
