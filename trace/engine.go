@@ -60,6 +60,7 @@ var _ Handler = entries{}
 // Enter implements Handler.
 func (e entries) Enter(c *decode.Call) error {
 	args := c.Args
+	c.EntryOnly = true
 	if err := e.to.Enter(c); err != nil {
 		return err
 	}

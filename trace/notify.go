@@ -310,7 +310,7 @@ func (o *observer) handle() error {
 	c.Reset()
 	o.view = view{process(n.TID), o.listener, n}
 	c.Pid, c.Arch, c.Nr, c.Args = int(n.TID), n.Arch, uint64(uint32(n.Nr)), n.Args
-	c.Start, c.Mem, c.Files = time.Now(), &o.view, &o.view
+	c.Start, c.Mem, c.Files, c.EntryOnly = time.Now(), &o.view, &o.view, true
 	if c.Foreign() {
 		narrow(c)
 	} else {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 
@@ -51,10 +50,10 @@ func (o *options) logger(log *os.File) (trace.Handler, func() error) {
 	nothing := func() error { return nil }
 	switch {
 	case o.summary:
-		last := output.NewSummary(w, o.style.Only, o.json)
+		last := output.NewSummary(o.enduring(w), o.style.Only, o.json)
 		return o.counting(last), last.Finish
 	case o.report:
-		last := report.New(w, o.json)
+		last := report.New(o.enduring(w), o.json)
 		return o.counting(last), last.Finish
 	case o.separate:
 		return output.NewSeparateText(o.openSeparate, o.style), nothing
@@ -79,16 +78,4 @@ func (o *options) single(w io.Writer) trace.Handler {
 		return output.NewJSON(w, o.style)
 	}
 	return output.NewText(w, o.style)
-}
-
-// openSeparate opens the log of a thread alone.
-func (o *options) openSeparate(pid int) (io.WriteCloser, error) {
-	f, err := os.OpenFile(fmt.Sprintf("%s.%d", o.log, pid), logFlags, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	return struct {
-		io.Writer
-		io.Closer
-	}{o.enduring(f), f}, nil
 }

@@ -52,16 +52,60 @@ func patient(log *os.File) *output.Patient {
 	})
 }
 
-// enduring keeps a command alive whose log cannot be written, which is told of once, however many logs there are.
-func (o *options) enduring(w io.Writer) io.Writer {
-	return output.NewEnduring(w, func(err error) {
-		if o.incomplete {
-			return
+// enduring keeps a command alive whose log cannot be written.
+func (o *options) enduring(w io.Writer) io.Writer { return output.NewEnduring(w, o.broken) }
+
+// broken tells that the log cannot be written, once, however many logs there are.
+func (o *options) broken(err error) {
+	if o.incomplete {
+		return
+	}
+	o.incomplete = true
+	cli.Fail(prog, cli.WithHint(fmt.Errorf("write trace: %w: the log is incomplete, and the command goes on", err),
+		"make room where the log is, or let it go elsewhere"))
+}
+
+// openSeparate opens the log of a thread alone.
+func (o *options) openSeparate(pid int, again bool) (io.WriteCloser, error) {
+	l := &separateLog{path: fmt.Sprintf("%s.%d", o.log, pid), flags: logFlags, broken: o.broken}
+	if again {
+		l.flags &^= os.O_TRUNC
+	}
+	return struct {
+		io.Writer
+		io.Closer
+	}{o.enduring(l), l}, nil
+}
+
+// separateLog is a log that is opened when something is written, and again the next time if that fails: there may be room then.
+type separateLog struct {
+	path   string
+	flags  int
+	file   *os.File
+	broken func(error)
+}
+
+// Write implements io.Writer.
+func (l *separateLog) Write(b []byte) (int, error) {
+	if l.file == nil {
+		f, err := os.OpenFile(l.path, l.flags, 0o600)
+		if err != nil {
+			return 0, err
 		}
-		o.incomplete = true
-		cli.Fail(prog, cli.WithHint(fmt.Errorf("write trace: %w: the log is incomplete, and the command goes on", err),
-			"make room where the log is, or let it go elsewhere"))
-	})
+		l.file = f
+	}
+	return l.file.Write(b)
+}
+
+// Close implements io.Closer.
+func (l *separateLog) Close() error {
+	if l.file == nil {
+		return nil
+	}
+	if err := l.file.Close(); err != nil {
+		l.broken(err)
+	}
+	return nil
 }
 
 // secrets reads what is not to be in the trace. The command does not inherit it.

@@ -67,6 +67,9 @@ type Call struct {
 	// First says that this call is to execute the command itself.
 	First bool
 
+	// EntryOnly says that nobody is told when the call returns.
+	EntryOnly bool
+
 	Files Files
 	// Show says which descriptors are shown with what they refer to beside their numbers.
 	Show Descriptors

@@ -67,7 +67,9 @@ func (q *quiet) Enter(c *decode.Call) error {
 		return err
 	}
 	if c.Injected {
-		q.refused[c.Pid] = true
+		if !c.EntryOnly {
+			q.refused[c.Pid] = true
+		}
 		return nil
 	}
 	return q.Handler.Enter(c)

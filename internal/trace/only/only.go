@@ -50,7 +50,9 @@ func (f *filter) Calls() []string {
 func (f *filter) Enter(c *decode.Call) error {
 	if !anyOf(f.files, decode.Paths(c)) && !anyOf(f.files, decode.Directories(c)) && !anyOf(f.named, decode.Written(c)) &&
 		!anyOf(f.files, decode.Awaited(c)) {
-		f.left[c.Pid] = true
+		if !c.EntryOnly {
+			f.left[c.Pid] = true
+		}
 		return nil
 	}
 	return f.Handler.Enter(c)

@@ -23,8 +23,8 @@ func (e *Enduring) Write(b []byte) (int, error) {
 	if e.broken {
 		out = append([]byte{'\n'}, b...)
 	}
-	_, err := e.w.Write(out)
-	e.broken = err != nil
+	n, err := e.w.Write(out)
+	e.broken = err != nil && (e.broken || n > 0)
 	if err != nil && !e.told {
 		e.told = true
 		e.failed(err)

@@ -34,3 +34,28 @@ func TestEnduring(t *testing.T) {
 		t.Errorf("%q, told %d times", got, told)
 	}
 }
+
+// Where nothing of a line was written, none is cut off.
+func TestEnduringNothing(t *testing.T) {
+	var out bytes.Buffer
+	var err error = unix.EMFILE
+	e := NewEnduring(writer(func(b []byte) (int, error) {
+		if err != nil {
+			return 0, err
+		}
+		return out.Write(b)
+	}), func(error) {})
+	for range 2 {
+		if _, err := e.Write([]byte("a line\n")); err != nil {
+			t.Error(err)
+		}
+		err = nil
+	}
+	if out.String() != "a line\n" {
+		t.Errorf("%q", out.String())
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }

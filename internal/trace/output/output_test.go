@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -169,6 +170,47 @@ func TestWriteError(t *testing.T) {
 	for name, handler := range map[string]trace.Handler{"text": NewText(fullDisk{}, Style{}), "json": NewJSON(fullDisk{}, Style{})} {
 		if err := errors.Join(handler.Exit(c), handler.Flush()); !errors.Is(err, unix.ENOSPC) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// keptLog is the log of a thread in memory.
+type keptLog struct {
+	bytes.Buffer
+	open *int
+}
+
+func (l *keptLog) Close() error { *l.open--; return nil }
+
+// A trace of entries hears of no ends. However many threads there are, few of their logs are open at once, and those that are
+// opened again go on.
+func TestSeparateLogs(t *testing.T) {
+	const threads, rounds = 3 * maxLogs, 3
+	logs, open, most := map[int]*keptLog{}, 0, 0
+	o := NewSeparateText(func(pid int, again bool) (io.WriteCloser, error) {
+		open++
+		most = max(most, open)
+		if again != (logs[pid] != nil) {
+			t.Errorf("log %d is opened again: %v", pid, again)
+		}
+		if !again {
+			logs[pid] = &keptLog{open: &open}
+		}
+		return logs[pid], nil
+	}, Style{Entries: true})
+	for range rounds {
+		for pid := range threads {
+			if err := o.Enter(call(pid+1, "close", 3)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(logs) != threads || most > maxLogs {
+		t.Errorf("%d logs of %d, %d open at once", len(logs), threads, most)
+	}
+	for pid, l := range logs {
+		if strings.Count(l.String(), "close(3)") != rounds {
+			t.Errorf("log %d: %q", pid, l.String())
 		}
 	}
 }

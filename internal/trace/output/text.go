@@ -32,9 +32,11 @@ type Text struct {
 	of      int // the thread that buf is about
 	head    []byte
 
-	// separate opens a log for a thread; nil is one log for all. logs are those that are open.
-	separate func(pid int) (io.WriteCloser, error)
-	logs     map[int]io.WriteCloser
+	// separate opens a log for a thread; nil is one log for all.
+	separate func(pid int, again bool) (io.WriteCloser, error)
+	logs     map[int]*threadLog // those that are open
+	begun    map[int]bool       // those that have been opened, of threads that have not ended, as far as that is told
+	turn     int                // counts uses of logs
 }
 
 // entered is how far the line of a call is.
@@ -57,9 +59,9 @@ func NewText(w io.Writer, style Style) *Text {
 
 // NewSeparateText returns a Text that writes of each thread to a log of its own, which
 // open opens and which is closed when the thread has ended.
-func NewSeparateText(open func(pid int) (io.WriteCloser, error), style Style) *Text {
+func NewSeparateText(open func(pid int, again bool) (io.WriteCloser, error), style Style) *Text {
 	t := NewText(nil, style)
-	t.separate, t.logs = open, map[int]io.WriteCloser{}
+	t.separate, t.logs, t.begun = open, map[int]*threadLog{}, map[int]bool{}
 	return t
 }
 
@@ -89,15 +91,46 @@ func (t *Text) log() (io.Writer, error) {
 	if t.separate == nil {
 		return t.w, nil
 	}
-	w := t.logs[t.of]
-	if w == nil {
-		var err error
-		if w, err = t.separate(t.of); err != nil {
+	l := t.logs[t.of]
+	if l == nil {
+		if err := t.closeOne(); err != nil {
 			return nil, err
 		}
-		t.logs[t.of] = w
+		w, err := t.separate(t.of, t.begun[t.of])
+		if err != nil {
+			return nil, err
+		}
+		l = &threadLog{WriteCloser: w}
+		t.logs[t.of], t.begun[t.of] = l, true
 	}
-	return w, nil
+	t.turn++
+	l.used = t.turn
+	return l, nil
+}
+
+// threadLog is the log of one thread.
+type threadLog struct {
+	io.WriteCloser
+	used int // when it was last
+}
+
+// maxLogs is how many logs are open at once: of threads there may be more than of descriptors, and a trace of entries hears of no end.
+const maxLogs = 64
+
+// closeOne makes room for another log: that which has not been used for longest is closed, and opened again when it is.
+func (t *Text) closeOne() error {
+	if len(t.logs) < maxLogs {
+		return nil
+	}
+	oldest := -1
+	for pid, l := range t.logs {
+		if oldest < 0 || l.used < t.logs[oldest].used {
+			oldest = pid
+		}
+	}
+	w := t.logs[oldest]
+	delete(t.logs, oldest)
+	return closed(w)
 }
 
 // begin starts a line for thread pid, and first breaks off that of another.
@@ -369,11 +402,16 @@ func (t *Text) end(pid int, status unix.WaitStatus) error {
 // close closes the log of a thread, if it has one of its own.
 func (t *Text) close(pid int) error {
 	w := t.logs[pid]
+	delete(t.logs, pid)
+	delete(t.begun, pid)
 	if w == nil {
 		return nil
 	}
-	delete(t.logs, pid)
-	if err := w.Close(); err != nil {
+	return closed(w)
+}
+
+func closed(log io.Closer) error {
+	if err := log.Close(); err != nil {
 		return fmt.Errorf("write trace: %w", err)
 	}
 	return nil
