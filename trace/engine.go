@@ -18,13 +18,14 @@ const (
 	Ptrace
 
 	// Notification has the kernel ask about a call and wait for the answer (seccomp_unotify(2)), which takes a tenth of
-	// the time. It needs Linux 5.19, and 6.6 to be fast.
+	// the time. It needs Linux 5.19, and 6.6 to be fast. While such a trace runs, runtime.GOMAXPROCS is 2 at least.
 	//
 	// There are entries alone. What is decided by memory is not enforced, as with Ptrace: the kernel reads the memory again
 	// when the call goes on, and another thread may have changed it. A Handler that is a MemoryDecider has the trace made
 	// by Ptrace for that reason.
 	//
-	// Nothing outlives the tracer, as with Ptrace: the command is the child of a second process of it, which sees to that.
+	// Nothing outlives the tracer, as with Ptrace: the command is the child of a second process of it, which sees to that. A command
+	// that kills this process is killed by the tracer, with what is below it then; Run does not wait for others.
 	//
 	// The command and what it starts have one listener. A program among them that wants to listen gets EBUSY, and
 	// where somebody listens to this process, there is none to be had: Auto uses Ptrace. Debuggers work among them, which

@@ -14,7 +14,9 @@
 // nothing.
 //
 // The tracees cannot outlive the tracer: PTRACE_O_EXITKILL ends them with it,
-// whatever ends it. A program among them that wants to trace another itself gets
+// whatever ends it. What one of them starts with CLONE_UNTRACED (clone(2)) is no tracee, as the kernel then tells nobody of it: Run does
+// not wait for that, and the calls that are selected fail in it with ENOSYS. The flags of clone3 are in memory, which the program can
+// change until the kernel has read them, so this is not prevented. A program among the tracees that wants to trace another itself gets
 // EPERM, as it would under strace, because a thread has one tracer at most.
 //
 // Attach traces processes that run already. A filter cannot be loaded into those,
@@ -28,9 +30,9 @@
 // Run starts it again under another argv[0], which is found out when the package is
 // initialised. Packages that are initialised before see that process too.
 //
-// Two kinds of call escape it: those that another seccomp filter of the tracee
-// refuses, because the kernel takes the strictest answer (seccomp(2)), and
-// whatever is submitted through io_uring.
+// Three kinds of call escape it: those that another seccomp filter of the tracee
+// refuses, because the kernel takes the strictest answer (seccomp(2)); those about which such a filter asks a listener of
+// the tracee's own, which the kernel then does instead, unless a Policy refuses that; and whatever is submitted through io_uring.
 package trace
 
 import (

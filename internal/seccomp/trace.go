@@ -14,7 +14,9 @@ import (
 // It answers SECCOMP_RET_TRACE for the calls that are named and SECCOMP_RET_ALLOW for
 // all others, which therefore run at native speed. The kernel hands a chosen call to the
 // ptrace tracer that set PTRACE_O_TRACESECCOMP; a process with the filter but without
-// such a tracer gets ENOSYS (seccomp(2)), so nothing selected ever runs unseen.
+// such a tracer gets ENOSYS (seccomp(2)). So nothing selected runs unseen, but where a
+// filter that is loaded later asks a listener about it: SECCOMP_RET_USER_NOTIF outranks
+// SECCOMP_RET_TRACE. Package policy refuses to load such a one.
 //
 // execve and execveat are always selected: they are how the tracer knows where
 // the command begins. Every call made through another architecture's interface

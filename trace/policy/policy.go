@@ -26,9 +26,11 @@ import (
 // Policy is a trace.Handler that refuses calls. The zero value refuses none, and none
 // refuses the call that executes the command itself.
 //
-// One that refuses any refuses two ways around it as well, with ENOSYS, for which
+// One that refuses any refuses the ways around it as well. With ENOSYS, for which
 // programs are prepared: calls through another architecture's interface, but those
 // that end a thread or return from a signal, and io_uring, whose requests are no calls.
+// With EBUSY, as where there is one already: a filter with a listener, which the kernel asks
+// about calls in the tracer's place (seccomp(2), the order of the actions).
 type Policy struct {
 	trace.Ignore
 	rules map[string][]rule // by the call's name
@@ -40,6 +42,7 @@ type rule struct {
 	path     string // and what is below; every call if empty
 	family   int
 	ofFamily bool
+	listener bool // only for filters with a listener
 }
 
 var (
@@ -94,8 +97,12 @@ func (p *Policy) Refuse(text string) error {
 		if _, ok := syscalls.Native.Number("io_uring_setup"); ok {
 			p.rules["io_uring_setup"] = []rule{{errno: unix.ENOSYS}}
 		}
+		p.rules["seccomp"] = []rule{{errno: unix.EBUSY, listener: true}}
 	}
 	for _, call := range names { // of a class, or of all, those that the rule can be for
+		if r.always() { // and those before it count no more
+			p.rules[call] = nil
+		}
 		p.rules[call] = append(p.rules[call], r)
 	}
 	return nil
@@ -145,6 +152,9 @@ func (r *rule) never(list, what string) error {
 		"%file has those that take a path; for sockets give a family: @inet, @unix")
 }
 
+// always reports whether the rule is for all calls.
+func (r *rule) always() bool { return r.path == "" && !r.ofFamily && !r.listener }
+
 // matches reports whether the rule is for the call.
 func (r *rule) matches(c *decode.Call) bool {
 	switch {
@@ -152,6 +162,8 @@ func (r *rule) matches(c *decode.Call) bool {
 		return slices.Contains(decode.Families(c), r.family)
 	case r.path != "":
 		return slices.ContainsFunc(decode.Paths(c), r.covers)
+	case r.listener:
+		return uint32(c.Args[0]) == unix.SECCOMP_SET_MODE_FILTER && uint32(c.Args[1])&unix.SECCOMP_FILTER_FLAG_NEW_LISTENER != 0
 	}
 	return true
 }

@@ -31,6 +31,11 @@ func TestPolicy(t *testing.T) {
 	foreign := decode.Call{Arch: 0x40000003, Nr: 5, Name: "open"}
 	first := decode.Call{Arch: syscalls.Native.Audit, Name: "execve", First: true}
 	leaving := decode.Call{Arch: 0x40000003, Nr: 1, Name: "exit"}
+	listens := func(flags uint64) decode.Call {
+		c := native("seccomp")
+		c.Args = [6]uint64{unix.SECCOMP_SET_MODE_FILTER, flags}
+		return c
+	}
 	for _, tc := range []struct {
 		rules string
 		call  decode.Call
@@ -45,6 +50,10 @@ func TestPolicy(t *testing.T) {
 		{"openat", native("read"), "passes"},
 		{"openat", foreign, "ENOSYS"},
 		{"openat", native("io_uring_setup"), "ENOSYS"},
+		{"openat", listens(0), "passes"},
+		{"openat", listens(unix.SECCOMP_FILTER_FLAG_LOG | unix.SECCOMP_FILTER_FLAG_NEW_LISTENER), "EBUSY"},
+		{"seccomp=EPERM", listens(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER), "EPERM"},
+		{"", listens(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER), "passes"},
 		{"io_uring_setup=EPERM", native("io_uring_setup"), "EPERM"},
 		{"%network=EACCES connect=ENETUNREACH", native("connect"), "ENETUNREACH"},
 		{"%network=EACCES connect=ENETUNREACH", native("bind"), "EACCES"},
@@ -211,7 +220,7 @@ func TestQuietly(t *testing.T) {
 	for _, r := range q.(trace.Refuser).Refused() {
 		got = append(got, fmt.Sprint(r.Call, " ", r.OfFamily, " ", unix.ErrnoName(r.Errno)))
 	}
-	want := []string{" false ENOSYS", "chdir false EIO", "io_uring_setup false ENOSYS", "socket true EACCES", "socket false EPERM"}
+	want := []string{" false ENOSYS", "chdir false EIO", "io_uring_setup false ENOSYS", "mkdirat false EPERM", "socket true EACCES", "socket false EPERM"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the kernel refuses %q, want %q", got, want)
 	}

@@ -51,7 +51,7 @@ func (q *quiet) Refused() (all []trace.Refusal) {
 	all = append(all, trace.Refusal{Errno: unix.ENOSYS})
 	for _, call := range q.policy.Calls() {
 		rules := q.policy.rules[call]
-		if slices.ContainsFunc(rules, func(r rule) bool { return !r.byRegister(call) }) {
+		if slices.ContainsFunc(rules, func(r rule) bool { return !r.byRegister(call) || r.listener }) {
 			continue
 		}
 		for _, r := range slices.Backward(rules) { // the last rule counts
