@@ -13,29 +13,37 @@ import (
 
 // Attach tells the handler what the running process pid does, and what it starts
 // from now on, until all of that has ended, ctx ends, or the handler fails. What still
-// runs then goes on untraced, as it does when this process is killed. The calls are
+// runs then goes on untraced, as it does when this process is killed; of a call that it is in, the arguments are the program's again.
+// That ctx ends is no error, unlike with Run: nothing is lost by it. The calls are
 // selected as by Command.Calls, and the handler's methods called as by Run.
 func Attach(ctx context.Context, pid int, calls []string, handler Handler) error {
+	return AttachAll(ctx, []int{pid}, calls, handler)
+}
+
+// AttachAll is Attach for several processes. If it cannot attach to one of them, it does to none.
+func AttachAll(ctx context.Context, pids []int, calls []string, handler Handler) error {
 	set, err := (&Command{Calls: calls}).selected(handler)
 	if err != nil {
 		return fmt.Errorf("attach: %w", err)
 	}
 	t := newTracer(handler, set.Has)
-	t.root, t.everyCall, t.began = pid, true, true
-	return onThread(t.detach, func() error { return t.attach(ctx, pid) })
+	t.everyCall, t.began = true, true
+	return onThread(t.detach, func() error { return t.attach(ctx, pids) })
 }
 
-// attach is Attach on the tracer's thread.
-func (t *tracer) attach(ctx context.Context, pid int) error {
+// attach is AttachAll on the tracer's thread.
+func (t *tracer) attach(ctx context.Context, pids []int) error {
 	restore, err := quietSIGCHLD()
 	if err != nil {
 		return fmt.Errorf("attach: %w", err)
 	}
 	defer restore()
 	defer t.watch(ctx)()
-	if err := t.seizeAll(pid); err != nil {
-		t.detach()
-		return err
+	for _, pid := range pids {
+		if err := t.seizeAll(pid); err != nil {
+			t.detach()
+			return err
+		}
 	}
 	if err = t.loop(); err == nil {
 		for _, tk := range t.tasks {
@@ -100,6 +108,9 @@ func (t *tracer) detach() {
 		}
 		s := t.stops[0]
 		t.stops = t.stops[1:]
+		if tk := t.tasks[s.pid]; tk != nil && s.status.Stopped() {
+			_ = t.undo(tk, s) // fails for one that has ended
+		}
 		sig := s.status.StopSignal()
 		if !s.status.Stopped() || int(s.status)>>16 != 0 || sig == unix.SIGTRAP|0x80 {
 			sig = 0
@@ -107,4 +118,23 @@ func (t *tracer) detach() {
 		// Fails for one that has ended.
 		_ = ptraceValue(unix.PTRACE_DETACH, s.pid, uintptr(sig))
 	}
+}
+
+// undo puts back what a handler has changed of the call that a thread is in, which the kernel may make again. If it has just ended, its result
+// is what the handler has said.
+func (t *tracer) undo(tk *task, s stop) error {
+	if tk.during() == nil || tk.execed || int(s.status)>>16 == unix.PTRACE_EVENT_EXEC {
+		return nil
+	}
+	if err := t.restore(tk); err != nil {
+		return err
+	}
+	var info syscallInfo
+	if err := getSyscallInfo(tk.pid, &info); err != nil {
+		return err
+	}
+	if tk.current.Injected && info.Op == unix.PTRACE_SYSCALL_INFO_EXIT {
+		return setResult(tk.pid, tk.current.Ret)
+	}
+	return nil
 }

@@ -102,6 +102,25 @@ func TestAttach(t *testing.T) {
 	}
 }
 
+// Several processes are traced, however they are named, and let go together.
+func TestAttachSeveral(t *testing.T) {
+	a, b, c := startBusy(t).Process.Pid, startBusy(t).Process.Pid, startBusy(t).Process.Pid
+	cmd := tracer(t, "", []string{"-p", fmt.Sprintf("%d,%d", a, b), "--attach", fmt.Sprint(c), "--syscalls"}, "getppid")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	all := func(by string) func() bool {
+		return func() bool { return tracerOf(a) == by && tracerOf(b) == by && tracerOf(c) == by }
+	}
+	eventually(t, "all are traced", func() bool { return tracerOf(a) != "0" && all(tracerOf(a))() })
+	cmd.Process.Signal(syscall.SIGTERM)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "none is traced", all("0"))
+}
+
 // The death of the tracer neither ends nor stops a process that it attached to.
 func TestAttachKilledTracer(t *testing.T) {
 	busy := startBusy(t)

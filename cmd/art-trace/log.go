@@ -22,6 +22,9 @@ func openLog(o *options) (*os.File, error) {
 	switch {
 	case o.log != "" && o.logFD >= 0:
 		return nil, errors.New("open log: both --log and --log-fd are given")
+	case strings.HasPrefix(o.log, "|") || strings.HasPrefix(o.log, "!"):
+		return nil, cli.WithHint(fmt.Errorf("open log: %s is a command to strace, and art-trace runs none", o.log),
+			"let the shell run it: --log-fd 9 9> >(command); or name a file: ./"+o.log)
 	case o.log != "":
 		if o.separate {
 			return os.Stderr, nil // each thread's is opened when there is something to write

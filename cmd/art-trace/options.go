@@ -3,6 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 
@@ -15,11 +18,12 @@ import (
 type options struct {
 	log, syscalls, format, filterBy string
 	engine                          string
-	logFD, secretsFD, attach        int
+	logFD, secretsFD                int
 	summary, withSummary, report    bool
 	json, separate, version         bool
 	successful, failed              bool
 	deny, paths, expressions        []string
+	attach                          []int // processes
 	style                           output.Style
 
 	killed unix.Signal // what has ended the command, for art-trace to end by
@@ -44,8 +48,8 @@ func (o *options) variables() map[string]any {
 		}
 	}
 	return map[string]any{
-		"log": &o.log, "log-fd": &o.logFD, "secrets-fd": &o.secretsFD, "syscalls": &o.syscalls, "format": &o.format,
-		"filter-by": &o.filterBy, "engine": &o.engine, "entries": &o.style.Entries, "attach": &o.attach, "summary": &o.summary, "with-summary": &o.withSummary,
+		"log": &o.log, "log-fd": descriptor(&o.logFD), "secrets-fd": descriptor(&o.secretsFD), "syscalls": &o.syscalls, "format": &o.format,
+		"filter-by": &o.filterBy, "engine": &o.engine, "entries": &o.style.Entries, "attach": o.process, "summary": &o.summary, "with-summary": &o.withSummary,
 		"report": &o.report, "json": &o.json, "deny": &o.deny, "e": &o.expressions, "trace-path": &o.paths,
 		"successful-only": &o.successful, "failed-only": &o.failed,
 		"signal": qualify("signal", "all"), "status": qualify("status", ""), "quiet": qualify("quiet", "attach"), "no-exits": &o.style.NoExits,
@@ -54,6 +58,34 @@ func (o *options) variables() map[string]any {
 		"relative-timestamps": precise(&o.style.Since), "syscall-times": precise(&o.style.Duration), "columns": &o.style.Column,
 		"string-limit": &o.style.Strings, "strings-in-hex": o.inHex, "non-ascii-in-hex": fixed(o.inHex, "non-ascii"),
 		"output-separately": &o.separate, "follow-forks": new(bool), "seccomp-bpf": new(bool), "version": &o.version,
+	}
+}
+
+// process takes the ids of processes to attach to, between commas or spaces.
+func (o *options) process(list string) error {
+	words := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	if len(words) == 0 {
+		return errors.New("no process is named")
+	}
+	for _, word := range words {
+		pid, err := strconv.ParseInt(word, 10, 32)
+		if err != nil || pid <= 0 {
+			return fmt.Errorf("%q is no id of a process", word)
+		}
+		o.attach = append(o.attach, int(pid))
+	}
+	return nil
+}
+
+// descriptor returns a function that takes the number of a descriptor.
+func descriptor(fd *int) func(string) error {
+	return func(word string) error {
+		n, err := strconv.ParseInt(word, 10, 32)
+		if err != nil || n < 0 {
+			return fmt.Errorf("%q is no number of a descriptor", word)
+		}
+		*fd = int(n)
+		return nil
 	}
 }
 
@@ -90,7 +122,7 @@ func (o *options) checkEntries() error {
 		return nil
 	}
 	for flag, given := range map[string]bool{
-		"-z, -Z and --status": o.style.Only != output.Any, "-T": o.style.Duration != output.NotShown, "-C": o.withSummary, "--attach": o.attach != 0,
+		"-z, -Z and --status": o.style.Only != output.Any, "-T": o.style.Duration != output.NotShown, "-C": o.withSummary, "--attach": o.attach != nil,
 		"-e read and -e write": o.style.Dump.Read != nil || o.style.Dump.Written != nil,
 	} {
 		if given {

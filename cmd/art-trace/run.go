@@ -26,9 +26,9 @@ func (o *options) run(args []string) (int, error) {
 		return cli.OK, nil
 	}
 	switch {
-	case len(args) == 0 && o.attach == 0:
+	case len(args) == 0 && o.attach == nil:
 		return cli.ExitArt, cli.WithHint(errors.New("start: no command"), "run `art-trace --help`")
-	case len(args) > 0 && o.attach != 0:
+	case len(args) > 0 && o.attach != nil:
 		return cli.ExitArt, errors.New("start: both a command and --attach are given")
 	}
 	if err := o.complete(); err != nil {
@@ -66,7 +66,7 @@ func (o *options) run(args []string) (int, error) {
 		handler = trace.Chain(policy, handler)
 	}
 	var code int
-	if o.attach != 0 {
+	if o.attach != nil {
 		code, err = cli.ExitArt, o.attachTo(calls, handler)
 		if err == nil {
 			code = cli.OK
@@ -80,11 +80,11 @@ func (o *options) run(args []string) (int, error) {
 	return code, err
 }
 
-// attachTo traces a running process until it ends, or a signal asks art-trace to end.
+// attachTo traces running processes until they end, or a signal asks art-trace to end.
 func (o *options) attachTo(calls []string, handler trace.Handler) error {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	defer stop()
-	return trace.Attach(ctx, o.attach, calls, handler)
+	return trace.AttachAll(ctx, o.attach, calls, handler)
 }
 
 // start runs the command and returns its exit code, or what to exit with and why.

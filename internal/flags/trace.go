@@ -18,7 +18,7 @@ var Trace = &Command{
 	Lacks:   straceAlone,
 	Flags: []Flag{
 		{Name: "log", Short: "o", Also: "output", Arg: "FILE", Offer: Files, Default: "standard error", Says: "where the trace goes",
-			More: "The file is made readable by its owner alone."},
+			More: `The file is made readable by its owner alone. Of a name that begins with "|" or "!", which is a command to strace, nothing is run: name a file ./|x, or let the shell run the command: "--log-fd 9 9> >(cmd)".`},
 		{Name: "log-fd", Arg: "N", Says: "write to the open descriptor N instead"},
 		{Name: "syscalls", Also: "trace", Arg: "LIST", Offer: Calls, Default: "all",
 			Says: `what to trace, between commas: names ("openat"), classes of strace ("%file"), regular expressions ("/^open"), and each with "!" in front to leave it out`,
@@ -40,7 +40,8 @@ var Trace = &Command{
 		{Name: "json", Says: "write json: the trace, or the whole digest of --report or table of --summary as one object"},
 		{Name: "entries", Says: "tell only which calls are made, not what they return, nor of signals and ends: by user notification, a tenth of the cost",
 			More: `A line has "?" for a result, and an object of json the event "entry". A digest is of what was asked for, whatever came of it.`},
-		{Name: "attach", Short: "p", Arg: "PID", Offer: Processes, Says: "trace a running process and what it starts, until it ends or art-trace is interrupted"},
+		{Name: "attach", Short: "p", Arg: "PID", Offer: Processes, Repeat: true, Says: "trace a running process and what it starts, until it ends or art-trace is interrupted",
+			More: "Several may be named, also between commas: it is until all have ended. If one cannot be traced, none is."},
 		{Name: "deny", Arg: "CALLS[@WHAT][=ERRNO]", Offer: Calls, Default: "EPERM", Repeat: true,
 			Says: `let calls, named as for --syscalls, fail with ERRNO, such as ENOENT; "@/etc": those on that path and below; "@inet": those on such sockets`,
 			More: `WHAT is an absolute path or an address family, such as "inet", "inet6" or "unix". A rule that is for none of the calls is refused. Of several for a call, the last counts.`},
@@ -76,24 +77,26 @@ var Trace = &Command{
 	Notes: `EXIT STATUS
   The command's own. When a signal ended it, art-trace ends by the same one, which
   shells show as 128+n. 125 when art-trace failed, 126 when the command cannot be
-  executed, 127 when there is none of that name. With --attach, 0 when the process
-  has ended or was let go.
+  executed, 127 when there is none of that name. With --attach, 0 when the
+  processes have ended or were let go.
 
 NOTES
   Set-user-ID programs run without their privileges when they are traced, except
   by root. Calls of 32-bit programs are shown with numbers for arguments. What is
-  submitted through io_uring, or refused by a seccomp filter of the command's own,
-  is not seen.
+  submitted through io_uring, or refused by a seccomp filter of the command's own, or
+  answered by that filter's listener (seccomp_unotify(2)), is not seen.
   An attached process stops at every call, whatever --syscalls selects.
   With --entries the kernel asks about calls (seccomp_unotify(2)), at a tenth of the
   cost of a stop. Threads stop (ptrace(2)) without it, as results are known at stops
   alone, those of --report too; for --attach, as a filter cannot be loaded into a process
   from outside; for art --trace; for a --deny with a path or an address; before Linux
   5.19, and where somebody listens to art-trace's own calls already.
-  --deny refuses 32-bit calls and io_uring with ENOSYS as well, which would be ways
-  around it. A rule for calls alone, or of socket for a family, cannot be got around by
-  changing memory; one for a path can, and goes by paths as they are written, without
-  following links. The call that executes the command itself is never refused.
+  --deny refuses 32-bit calls and io_uring with ENOSYS as well, and seccomp filters
+  with a listener with EBUSY, which would be ways around it. A rule for calls alone, or of
+  socket for a family, cannot be got around by changing memory; one for a path can, and
+  goes by paths as they are written, without following links, and without regard to
+  another root (chroot(2), RESOLVE_IN_ROOT of openat2(2)). The call that executes the
+  command itself is never refused.
   With --quiet=denied, -z or a --status without "failed" no line tells of a refused
   call, and the kernel refuses it by itself, at no cost, unless the rule has a path or an
   address, or art-trace needs the call to execute the command (execve, write, mmap).
@@ -128,6 +131,7 @@ var straceAlone = map[string]string{
 	"Y": "execve in the trace has the programs", "decode-pids": "execve in the trace has the programs",
 	"X": "flags are shown by name", "const-print-style": "flags are shown by name",
 	"inject": "refuse calls by --deny CALLS=ERRNO", "fault": "refuse calls by --deny CALLS=ERRNO",
+	"argv0": "give the command another name by bash's exec -a", "tips": "there are none",
 	"secontext": "use strace", "d": "use strace", "debug": "use strace",
 }
 

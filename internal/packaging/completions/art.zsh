@@ -1128,7 +1128,7 @@ _art_spec() {
         --report'[write only a digest at the end]'
         --json'[write json]'
         --entries'[tell only which calls are made, not what they return, nor of signals and ends]'
-        '(-p --attach)'{-p,--attach=}'[trace a running process and what it starts, until it ends or art-trace is interrupted]:PID:_pids'
+        '*'{-p,--attach=}'[trace a running process and what it starts, until it ends or art-trace is interrupted]:PID:_pids'
         '*'--deny='[let calls, named as for --syscalls, fail with ERRNO, such as ENOENT]:CALLS[@WHAT][=ERRNO]: _art_calls'
         --secrets-fd='[show what is in the open descriptor N as asterisks]:N: '
         --filter-by='[self]:WHO:(self payload)'
