@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -120,4 +121,16 @@ func TestEntriesStart(t *testing.T) {
 		})
 	}
 	traces.Wait()
+}
+
+// A trace that needs a processor more than there is gives it back.
+func TestProcessors(t *testing.T) {
+	before := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(before)
+	most := 0
+	cmd := &trace.Command{Path: "/bin/true", Calls: []string{"execve"}, Entries: true, Engine: trace.Notification}
+	_, err := trace.Run(t.Context(), cmd, hooks(func(*decode.Call) { most = runtime.GOMAXPROCS(0) }, nil))
+	if after := runtime.GOMAXPROCS(0); err != nil || most != 2 || after != 1 {
+		t.Errorf("%v; GOMAXPROCS was %d and is %d", err, most, after)
+	}
 }

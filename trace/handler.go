@@ -27,7 +27,7 @@ type Handler interface {
 	// Exit reports that the call passed to Enter has returned. It is called for
 	// skipped calls too.
 	Exit(c *decode.Call) error
-	// Flush is called after the thread that Exit was about goes on. What can wait
+	// Flush is called after the thread that Enter or Exit was about goes on. What can wait
 	// until then, such as writing down the result, runs beside the thread.
 	Flush() error
 	// Signal reports a signal that is about to be delivered to thread pid.

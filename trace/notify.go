@@ -56,9 +56,7 @@ func observe(ctx context.Context, cmd *Command, handler Handler, set syscalls.Se
 	if err != nil {
 		return 0, fmt.Errorf("trace: %w", err)
 	}
-	if runtime.GOMAXPROCS(0) == 1 {
-		runtime.GOMAXPROCS(2) // one is for waiting
-	}
+	defer twoProcessors()()
 	o := &observer{handler: handler, selected: set.Has, pidfd: -1, left: make(chan struct{})}
 	if cmd.Foreground {
 		o.job = &job{keeper: true}
@@ -73,6 +71,34 @@ func observe(ctx context.Context, cmd *Command, handler Handler, set syscalls.Se
 	}()
 	<-done
 	return o.end, err
+}
+
+// processors is how many traces need two of Go's processors, one of which is for waiting.
+var processors struct {
+	mu     sync.Mutex
+	users  int
+	raised bool // there was one
+}
+
+// twoProcessors has Go use two processors at least, and returns what undoes that.
+func twoProcessors() (restore func()) {
+	p := &processors
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.users++; p.users == 1 && runtime.GOMAXPROCS(0) == 1 {
+		runtime.GOMAXPROCS(2)
+		p.raised = true
+	}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.users--; p.users > 0 || !p.raised {
+			return
+		}
+		if p.raised = false; runtime.GOMAXPROCS(0) == 2 { // else somebody has changed it meanwhile
+			runtime.GOMAXPROCS(1)
+		}
+	}
 }
 
 // run is observe on a thread of its own.
