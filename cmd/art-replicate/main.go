@@ -59,6 +59,19 @@ func run(args []string) error {
 		speaker = "art"
 		return restore(args[1], args[2], args[3])
 	}
+	if len(args) == 5 && args[0] == "fetch" {
+		err := fetch(args[1], args[2], args[3], args[4] == "true")
+		if err == nil {
+			return nil
+		}
+		hint := ""
+		var hinted interface{ Hint() string }
+		if errors.As(err, &hinted) {
+			hint = hinted.Hint()
+		}
+		fmt.Printf("%s\n%s\n", cli.Printable(err.Error()), cli.Printable(hint))
+		return told{err}
+	}
 	return cli.WithHint(errors.New("read the command line: this program is for art alone"), "see art run --help, --replicate")
 }
 

@@ -68,3 +68,39 @@ func restore(url, path, at string) error {
 	fmt.Fprintf(os.Stderr, "art: %s is %s: %s\n", cli.Printable(path), what, state)
 	return nil
 }
+
+// fetch has the database at path go on from the copy at a place, for the session with a token.
+func fetch(url, path, token string, takeOver bool) error {
+	unix.Umask(0o077)
+	debug.SetMemoryLimit(memory)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	dirs := []string{filepath.Dir(path)}
+	if err := place.Make(url); err != nil {
+		return fmt.Errorf("open the database %s: %w", cli.Printable(url), err)
+	}
+	if d := place.Directory(url); d != "" {
+		dirs = append(dirs, d)
+	}
+	if err := confine.Replicate(dirs, read()); err != nil {
+		return err
+	}
+	found, who, err := replica.Fetch(ctx, url, path, token, takeOver, func(why string) {
+		fmt.Fprintf(os.Stderr, "art: %s; waiting for half a minute, whether it lives\n", why)
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("it was interrupted")
+		}
+		return fmt.Errorf("open the database %s: %w", cli.Printable(url), err)
+	}
+	switch found {
+	case replica.Nothing:
+		fmt.Fprintf(os.Stderr, "art: %s: there is no copy yet, and the database is new\n", cli.Printable(url))
+	case replica.Aside:
+		fmt.Fprintf(os.Stderr, "art: another session has gone on from %s: what was here, and may not be copied, is now %s.left-*\n", cli.Printable(url), cli.Printable(path))
+	case replica.Brought:
+		fmt.Fprintf(os.Stderr, "art: %s is brought back, as of %s\n", cli.Printable(url), who.Changed.Local().Format(time.DateTime))
+	}
+	return nil
+}

@@ -73,7 +73,7 @@ var session = []Flag{
 	{Name: "mount", Short: "m", Arg: "DIR", Offer: Directories, Default: "the current directory", Says: "the workspace, a directory of the host",
 		More: "The settings of the user can name another one."},
 	{Name: "db", Short: "d", Arg: "DB", Offer: Files, Says: `the database that takes what is written; "art run" has one for each workspace`,
-		More: "It is made, readable by its owner alone, if it is not there. One session at a time may use it."},
+		More: "It is made, readable by its owner alone, if it is not there. One session at a time may use it. A URL as of --replicate is that of its copy: the database is brought back from there, as far as it is not here, and replicated there."},
 	{Name: "name", Arg: "NAME", Default: "as the directory", Says: "what the workspace is called in the guest and in the database"},
 	{Name: "home", Arg: "NAME", Offer: Homes, Default: "that of the preset", Says: "a home that sessions in other workspaces share: logins, settings and caches",
 		More: `It is kept on the host, and made if there is none, in either mode. An empty "NAME" is no such home. Sessions in other workspaces, and several at a time, share it: what is in it stays out of the databases of workspaces. Of a database, only the workspace shows in it. What belongs to the workspace is not shared. Nobody but the caller can get at a home, and no set-user-ID program can be made there. In place of what is mounted in one session, the others have a file or directory that cannot be written, and that "rm -r" leaves there; one that removes it all the same, or renames it, takes the mount away from the first.`},

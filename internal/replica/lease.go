@@ -65,6 +65,7 @@ type claimant struct {
 	continues map[string]string // see sqlvfs.Continues
 	lease     Lease
 	takeOver  bool
+	fetches   bool // it brings the copy back, and copies nothing
 	watched   watched
 }
 
@@ -93,6 +94,9 @@ type tenure struct {
 func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 	asked := time.Now()
 	head, tag, err := readHead(ctx, s.own)
+	if err == nil && head == nil && c.fetches {
+		return nil, &noCopyError{}
+	}
 	if err == nil && head == nil {
 		if head, tag, err = c.found(ctx, s); err == nil && head == nil {
 			return nil, errors.New("another session has just begun to copy there")
@@ -100,6 +104,9 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if c.fetches {
+		c.mine = head
 	}
 	if head.ID != c.mine.ID {
 		return nil, &refused{"it holds the copy of another database: " + head.describe(), "name another place for this one"}
@@ -170,6 +177,9 @@ func (c *claimant) found(ctx context.Context, s *store) (*Head, string, error) {
 // heir makes sure that the database goes on from all that is copied to a place. Nothing may be there below later generations than that which
 // it continues, but for its own; nor, where it was brought back from that one, any later file.
 func (c *claimant) heir(ctx context.Context, s *store, head *Head, own string) error {
+	if c.fetches {
+		return nil
+	}
 	id, txid := parsePosition(c.continues[head.Place])
 	for _, g := range head.from(id) {
 		if g.ID == own || g.ID == id && txid == 0 {

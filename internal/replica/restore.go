@@ -34,9 +34,17 @@ func Find(ctx context.Context, url string) (*Copy, error) {
 		c.Who, _, err = readHead(ctx, s.own)
 	}
 	if err == nil && c.Who == nil {
-		err = cli.WithHint(errors.New("there is no copy of a database"), "the place is named as it was by --replicate, or in the settings with the database's name behind it")
+		err = &noCopyError{}
 	}
 	return c, err
+}
+
+// noCopyError says that a place holds nothing.
+type noCopyError struct{}
+
+func (*noCopyError) Error() string { return "there is no copy of a database" }
+func (*noCopyError) Hint() string {
+	return "the place is named as it was by --replicate, or in the settings with the database's name behind it"
 }
 
 // Restore brings a copy back as the database at path, where there is none, as it was at a time, or as it is at the end. What is there

@@ -31,6 +31,9 @@ func (o *request) choose() error {
 	if err := o.loadPreset(); err != nil || o.bare() {
 		return err
 	}
+	if err := o.nameRemote(user); err != nil {
+		return err
+	}
 	mode := o.Mode
 	switch {
 	case o.Database != "" && mode == Direct:

@@ -1,13 +1,16 @@
 package sandbox
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +22,7 @@ import (
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/replica/place"
 	"github.com/riverlytech/art/internal/spawn"
+	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/libexec"
 )
 
@@ -88,10 +92,57 @@ func (p *prepared) useReplica(o *request, settings *config.Settings) error {
 	sum := sha256.Sum256([]byte(p.plan.Database + "\x00" + where.Value))
 	p.replicate = &control.Replica{
 		Database: p.plan.Database, Name: databaseName(p.plan.Database), Place: where.Value,
-		Kept: filepath.Join(state, "replicas", hex.EncodeToString(sum[:16])), Token: rand.Text(), TakeOver: o.TakeOver,
+		Kept: filepath.Join(state, "replicas", hex.EncodeToString(sum[:16])), Token: cmp.Or(o.token, rand.Text()), TakeOver: o.TakeOver,
 	}
 	p.serve.Replicated = true
 	return nil
+}
+
+// nameRemote has a database that is named by the URL of its copy be one here, which is replicated there.
+func (o *request) nameRemote(user *config.Settings) error {
+	if !strings.Contains(o.Database, "://") {
+		return nil
+	}
+	u, err := place.Parse(o.Database)
+	if err != nil {
+		return fmt.Errorf("open the database: %w", err)
+	}
+	if o.Replicate != "" && o.Replicate != o.Database {
+		return cli.WithHint(errors.New("open the database: --db names the place of its copy, and --replicate another one"), "leave one of the two out")
+	}
+	databases, err := workspace.Directory(user)
+	if err == nil {
+		err = workspace.Make(databases)
+	}
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(u.String()))
+	o.remote, o.Replicate, o.token = o.Database, o.Database, rand.Text()
+	o.Database = filepath.Join(databases, path.Base(u.Path)+"-"+hex.EncodeToString(sum[:4])+".db")
+	return nil
+}
+
+// fetchRemote brings it back.
+func (o *request) fetchRemote() error {
+	if o.remote == "" {
+		return nil
+	}
+	cmd, err := libexec.Command("art-replicate", "fetch", o.remote, o.Database, o.token, strconv.FormatBool(o.TakeOver))
+	if err != nil {
+		return err
+	}
+	if !o.Quiet {
+		cmd.Stderr = os.Stderr
+	}
+	failure, err := cmd.Output()
+	if err == nil {
+		return nil
+	}
+	if text, hint, told := strings.Cut(string(failure), "\n"); told {
+		return cli.WithHint(errors.New(text), strings.TrimSpace(hint))
+	}
+	return fmt.Errorf("open the database %s: art-replicate ended: %w", cli.Printable(o.remote), err)
 }
 
 func hintOf(err error) string {

@@ -13,6 +13,8 @@ type request struct {
 	preset    *config.Preset   // that of Preset, once it is read
 	placed    bool             // the workspace is the agent's
 	known     bool             // Database is the one that is kept for Workspace
+	remote    string           // the URL that Database was named by, or ""
+	token     string           // with it: of the lease that is taken there
 	fresh     bool             // with it: it was not there yet
 	named     string           // with it: the workspace as the user wrote it, if at all
 	database  string           // the absolute path of Database, behind links

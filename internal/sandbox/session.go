@@ -144,6 +144,9 @@ func Run(options *Options) (code int, err error) {
 	}()
 	s.quiet, s.known, s.fresh, s.flags = o.Quiet, o.known, o.fresh, syncFlags(o)
 	refusal := deviceRefusal()
+	if err := o.fetchRemote(); err != nil {
+		return cli.ExitArt, err
+	}
 	if err := s.prepare(o, refusal); err != nil {
 		return cli.ExitArt, err
 	}

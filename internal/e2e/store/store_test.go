@@ -8,11 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/riverlytech/art/internal/processes"
 )
 
 // output is what a program has written so far.
@@ -218,4 +222,73 @@ func TestRefused(t *testing.T) {
 	if h.counted("back.db") != 1 || h.counted("a.db") != 1 {
 		t.Error("it is not what it was")
 	}
+}
+
+// When a machine has died, another one goes on from the store, once the lease has run out, and at once with --take-over.
+func TestMachineThatDies(t *testing.T) {
+	h := newHost(t)
+	var count output
+	session := h.art(nil, "run", "-q", "-i=false", "-m", "ws", "-d", h.url("job"), "--", "sh", "-c", numbers)
+	session.Stdout, session.Stderr = &count, &count
+	if err := session.Start(); err != nil {
+		t.Fatal(err)
+	}
+	head := filepath.Join(h.dir, "objects/bucket/job/art.json")
+	h.until("copy", func() bool {
+		copied, _ := filepath.Glob(filepath.Join(filepath.Dir(head), "generation-*/*/*.ltx"))
+		return len(copied) > 8
+	})
+	die := func(pid int) {
+		for _, p := range append(processes.Tree(pid), processes.Process{PID: pid}) {
+			_ = syscall.Kill(p.PID, syscall.SIGSTOP)
+		}
+		for _, p := range append(processes.Tree(pid), processes.Process{PID: pid}) {
+			_ = syscall.Kill(p.PID, syscall.SIGKILL)
+		}
+		_ = session.Wait()
+	}
+	t.Cleanup(func() {
+		if session.ProcessState == nil {
+			die(session.Process.Pid)
+		}
+	})
+	die(session.Process.Pid)
+	for _, step := range []struct {
+		flags []string
+		most  time.Duration
+	}{{nil, time.Minute}, {[]string{"--take-over"}, 10 * time.Second}} {
+		began := time.Now()
+		args := append([]string{"run", "-i=false", "-m", "ws", "-d", h.url("job")}, step.flags...)
+		session = h.art([]string{"XDG_STATE_HOME=" + t.TempDir()}, append(args, "--", "sh", "-c", "tail -n 1 numbers; exec sleep 60")...)
+		var said output
+		session.Stdout, session.Stderr = &said, &said
+		if err := session.Start(); err != nil {
+			t.Fatal(err)
+		}
+		h.until("session elsewhere", func() bool { return regexp.MustCompile(`(?m)^\d+$`).MatchString(said.String()) })
+		took := time.Since(began)
+		t.Logf("%q: it goes on after %v", step.flags, took.Round(100*time.Millisecond))
+		if took > step.most {
+			t.Errorf("%q: it goes on after %v:\n%s", step.flags, took, &said)
+		}
+		h.until("generation", func() bool {
+			return strings.Contains(h.head(head), `"pid": `+strconv.Itoa(h.replicator(session.Process.Pid))+",")
+		})
+		die(session.Process.Pid)
+	}
+}
+
+func (h *host) head(path string) string {
+	text, _ := os.ReadFile(path)
+	return string(text)
+}
+
+// replicator is the process that copies a session's database.
+func (h *host) replicator(session int) int {
+	for _, p := range processes.Tree(session) {
+		if p.Comm == "art-replicate" {
+			return p.PID
+		}
+	}
+	return 0
 }

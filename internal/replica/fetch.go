@@ -1,0 +1,140 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+)
+
+// Fetched is what [Fetch] has found.
+type Fetched int
+
+// What it has found.
+const (
+	Nothing Fetched = iota // neither there nor here
+	Here                   // the database that was here goes on from all that is there
+	Brought                // it was brought back
+	Aside                  // and the one that was here was renamed
+)
+
+// left is what a database is renamed to that does not go on from the copy: it may hold what was never copied.
+const left = ".left-"
+
+// Fetch has the database at path go on from the copy at a place, for a session that is about to begin: it brings that back, if the one that is
+// here does not go on from it. Before, it takes the lease for the session with that token, so that nothing is copied there afterwards. wait
+// is told for whom it waits.
+func Fetch(ctx context.Context, url, path, token string, takeOver bool, wait func(string)) (Fetched, *Head, error) {
+	c, err := Find(ctx, url)
+	var none *noCopyError
+	if errors.As(err, &none) {
+		if _, err := os.Lstat(path); err == nil {
+			return Here, nil, nil // its session makes sure that it may be copied there
+		}
+		return Nothing, nil, nil
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	who := claimant{lease: leaseOf(path, token), takeOver: takeOver}
+	here := Nothing
+	if _, err := os.Lstat(path); err == nil {
+		here = Here
+		if who.mine, who.continues, err = identify(path, ""); err != nil {
+			return 0, nil, err
+		}
+		if who.mine.ID != c.Who.ID {
+			return 0, nil, &refused{path + " is another database than the copy is of", "move it away, or name the database with --db and the place with --replicate"}
+		}
+		err := who.heir(ctx, c.store, c.Who, "")
+		if err == nil {
+			return Here, c.Who, nil // its session takes the lease
+		}
+		if !errors.As(err, new(*refused)) {
+			return 0, nil, err
+		}
+	}
+	// It does not have to go on from anything: nothing is copied by this lease.
+	t, err := who.await(ctx, c.store, wait)
+	if err != nil {
+		return 0, nil, err
+	}
+	hold, stop := context.WithCancel(ctx)
+	var holding sync.WaitGroup
+	holding.Go(func() { t.hold(hold, func(*Head) {}) })
+	err = c.fetch(ctx, t, path, here == Here)
+	stop()
+	holding.Wait()
+	if err != nil {
+		_ = t.end(ctx, func(*Head) {}) // or it runs out
+		return 0, nil, err
+	}
+	// A session that does not come to begin leaves it to the next one with this file.
+	t.lease.Machine = leaseOf(path, token).Machine
+	if err := t.renew(ctx, func(*Head) {}); err != nil {
+		return 0, nil, err
+	}
+	if here == Here {
+		return Aside, c.Who, nil
+	}
+	return Brought, c.Who, nil
+}
+
+// await claims a place for nobody's history, and waits for a session that has died.
+func (c *claimant) await(ctx context.Context, s *store, wait func(string)) (*tenure, error) {
+	c.fetches = true
+	for told := false; ; {
+		t, err := c.claim(ctx, s)
+		var held *heldError
+		if !errors.As(err, &held) {
+			return t, err
+		}
+		if !told {
+			wait(held.Error())
+		}
+		told = true
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// fetch brings the copy back with the lease in hand, and renames what is in its place.
+func (c *Copy) fetch(ctx context.Context, t *tenure, path string, aside bool) error {
+	c.Who = t.head // with every generation up to that of this lease
+	made := path + ".fetched"
+	for _, suffix := range []string{"", "-wal", "-shm"} { // of one that was killed
+		if err := os.Remove(made + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return cli.Reason(err)
+		}
+	}
+	if err := c.Restore(ctx, made, time.Time{}); err != nil {
+		return err
+	}
+	if aside {
+		// It is one file, and no session has it.
+		if err := settle(path); err != nil {
+			return err
+		}
+		if _, err := os.Lstat(path + "-wal"); err == nil {
+			return cli.WithHint(fmt.Errorf("%s is in use", path), "end the session that has it")
+		}
+		if err := os.Rename(path, path+left+time.Now().Format("20060102-150405")); err != nil {
+			return cli.Reason(err)
+		}
+	}
+	if err := unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE); err != nil {
+		return fmt.Errorf("put it at %s: %w", path, err)
+	}
+	return syncDirectory(filepath.Dir(path))
+}
