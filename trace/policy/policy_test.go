@@ -231,4 +231,9 @@ func TestQuietly(t *testing.T) {
 			t.Errorf("%s: %v, told of %d times", call, err, told)
 		}
 	}
+	// Of a call whose end nobody is told of, nothing is remembered for it.
+	c := &decode.Call{Pid: 7, Name: "chdir", Arch: syscalls.Native.Audit, EntryOnly: true}
+	if err := q.Enter(c); err != nil || len(q.(*quiet).refused) != 0 {
+		t.Errorf("%v; %v is remembered", err, q.(*quiet).refused)
+	}
 }
