@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/aymanbagabas/go-udiff"
 )
 
 // context is how many unchanged lines are shown around a change; changes that are nearer to each other
@@ -50,7 +48,7 @@ func (h *Hunk) last() edit { return h.edits[len(h.edits)-1] }
 // edits compares two texts line by line.
 func edits(before, after string) (list []edit) {
 	at, line, shift := 0, 0, 0 // an offset in before, the line that begins there, and by how many lines after is ahead
-	for _, d := range udiff.Lines(before, after) {
+	for _, d := range compared(before, after) {
 		line += len(lines(before[at:d.Start]))
 		e := edit{start: line, add: lines(d.New), at: line + shift}
 		line += len(lines(before[d.Start:d.End]))

@@ -108,7 +108,7 @@ func (f *File) unified(oldName, newName string) string {
 		return name
 	}
 	before, after := string(f.Old), string(f.New)
-	text, err := udiff.ToUnified(label(oldName, f.OldMode), label(newName, f.NewMode), before, udiff.Lines(before, after), context)
+	text, err := udiff.ToUnified(label(oldName, f.OldMode), label(newName, f.NewMode), before, compared(before, after), context)
 	if err != nil {
 		panic(err) // edits that were just made of this text fit it
 	}
