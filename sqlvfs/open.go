@@ -357,7 +357,11 @@ func (tx *Tx) start() (err error) {
 		if err != nil {
 			return err
 		}
-		tx.nextIno = top + 1
+		logged, err := highestLogged(tx.meta)
+		if err != nil {
+			return err
+		}
+		tx.nextIno = max(top, logged) + 1
 		tx.session = session{started: Now(), firstIno: tx.nextIno}
 		if err := tx.processes.start(tx.meta); err != nil {
 			return err
@@ -401,6 +405,16 @@ func (f *fixed) highestIno(c *conn, ever bool) (Ino, error) {
 		top = max(top, f.stack.Parents[0].MaxIno)
 	}
 	return max(RootIno, Ino(top)), err
+}
+
+// highestLogged is the highest inode number that the log of processes knows, which is of what it was: it does not come back as another one's.
+func highestLogged(c *conn) (Ino, error) {
+	there, err := database.Has(c.Conn, "art_change")
+	if err != nil || !there {
+		return 0, err
+	}
+	top, err := queryNumber(c, "SELECT ifnull(max(ino), 0) FROM main.art_change WHERE ino<?", MaxIno)
+	return Ino(max(top, 0)), err
 }
 
 // connectWriter opens a connection that writes, which a session that only reads never needs.

@@ -3,9 +3,7 @@ package sqlvfs
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -70,11 +68,19 @@ func (m *Moment) Process(id int64) (p *Process, err error) {
 	return p, err
 }
 
-// ChangesOf returns what processes have done to an inode until the moment, in the order in which they began to. Of the host's files that
-// had no row, which have the number 0, it returns all that were removed.
+// ChangesOf returns what processes have done to an inode until the moment, in the order in which they began to, and not what they have done to
+// one that has had its number before. Of the host's files that had no row, which have the number 0, it returns all that were removed.
 func (m *Moment) ChangesOf(ino Ino) (list []Change, err error) {
+	born := map[Ino]int64{}
+	if err := m.births(born, "i.ino=?", ino); err != nil {
+		return nil, err
+	}
 	err = m.logs("art_change", func(l *log) error {
-		return m.changes(l, func(c Change) { list = append(list, c) }, "ino=? ORDER BY checkpoint DESC LIMIT ?", ino, int64(maxChangesRead))
+		return m.changes(l, func(c Change) {
+			if !isOlder(c.Last, born, ino) {
+				list = append(list, c)
+			}
+		}, "ino=? ORDER BY checkpoint DESC LIMIT ?", ino, int64(maxChangesRead))
 	})
 	slices.SortStableFunc(list, func(x, y Change) int {
 		return cmp.Or(cmp.Compare(y.Layer, x.Layer), cmp.Compare(x.After, y.After), cmp.Compare(nanoseconds(x.First), nanoseconds(y.First)))
@@ -187,85 +193,4 @@ func fromNanoseconds(n int64) Timespec {
 		sec, nsec = sec-1, nsec+1e9
 	}
 	return Timespec{Sec: sec, Nsec: int32(nsec)}
-}
-
-// Paths are where inodes are in the tree, and where those have been that are not there any more.
-type Paths struct {
-	now, then map[Ino]NameIn
-	also      map[NameIn]Ino // of what is there, the names that are not in now
-}
-
-// Paths reads all names of the tree, and of what is not there any more the last one that is known.
-func (m *Moment) Paths() (*Paths, error) {
-	p := &Paths{map[Ino]NameIn{}, map[Ino]NameIn{}, map[NameIn]Ino{}}
-	put := func(to map[Ino]NameIn, also map[NameIn]Ino) func(q *sqlite3.Stmt) {
-		return func(q *sqlite3.Stmt) {
-			n, ino := NameIn{Ino(q.ColumnInt64(0)), string(q.ColumnRawText(1))}, Ino(q.ColumnInt64(2))
-			if !ValidName(n.Name) || ino == RootIno || ino == n.Dir {
-				return
-			}
-			if _, there := p.now[ino]; !there {
-				to[ino] = n
-			} else if also != nil {
-				also[n] = ino
-			}
-		}
-	}
-	err := m.s.tx.each("SELECT parent_ino, name, ino FROM fs_dentry", put(p.now, p.also))
-	for i := len(m.s.stack.Layers) - 1; err == nil && i > 0; i-- {
-		schema := m.s.stack.Layers[i].Schema
-		err = m.s.tx.each("SELECT parent_ino, name, ino FROM "+schema+".art_old_dentry WHERE there=1 ORDER BY checkpoint", put(p.then, nil))
-	}
-	if err == nil && m.s.tx.meta.Subst[qCheckpoints] == "" { // there is history
-		err = m.s.tx.each("SELECT parent_ino, name, ino FROM main.art_old_dentry WHERE there=1 ORDER BY checkpoint", put(p.then, nil))
-	}
-	if err != nil {
-		return nil, err
-	}
-	last := map[Ino]Timespec{}
-	err = m.Changes(nil, func(c Change) {
-		if _, there := p.now[c.Ino]; there || c.Dir == 0 || c.Ino == 0 || c.Ino == RootIno || c.Ino == c.Dir || last[c.Ino].After(c.Last) {
-			return
-		}
-		last[c.Ino] = c.Last
-		p.then[c.Ino] = NameIn{c.Dir, c.Name}
-	})
-	return p, err
-}
-
-// Path returns the path of an inode below the root, and whether it is there; "": nothing is known of one.
-func (p *Paths) Path(ino Ino) (at string, there bool) {
-	var names []string
-	there = true
-	for length := 0; ino != RootIno; {
-		n, ok := p.now[ino]
-		if !ok {
-			there = false
-			n, ok = p.then[ino]
-		}
-		if length += len(n.Name) + 1; !ok || length > maxPathRead {
-			return "", false
-		}
-		names = append(names, n.Name)
-		ino = n.Dir
-	}
-	slices.Reverse(names)
-	return "/" + strings.Join(names, "/"), there
-}
-
-// maxPathRead bounds a path, in bytes: a damaged tree may lead in circles.
-const maxPathRead = 64 << 10
-
-// PathOf returns where a change was, and whether its inode is there now: of a name, that, and whether it leads to the inode; else where its
-// inode is, or was.
-func (p *Paths) PathOf(c *Change) (at string, there bool) {
-	if c.Dir == 0 {
-		return p.Path(c.Ino)
-	}
-	dir, there := p.Path(c.Dir)
-	if dir == "" {
-		return "", false
-	}
-	n := NameIn{c.Dir, c.Name}
-	return path.Join(dir, c.Name), there && c.Ino != 0 && (p.now[c.Ino] == n || p.also[n] == c.Ino)
 }
