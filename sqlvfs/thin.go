@@ -198,6 +198,11 @@ func (w *writer) drop(c *Checkpoint) error {
 			return err
 		}
 	}
+	if c.Label != "" {
+		if err := w.noteLabel(c); err != nil {
+			return err
+		}
+	}
 	if err := do(w.conn, "DELETE FROM art_checkpoint WHERE id=?", c.ID); err != nil {
 		return err
 	}

@@ -69,6 +69,9 @@ func Blame(ctx context.Context, o BlameOptions) error {
 	if b.checkpoints, err = now.Checkpoints(); err == nil {
 		b.sessions, err = now.Sessions()
 	}
+	if err == nil {
+		b.dropped, err = now.DroppedLabels()
+	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", o.DB, err)
 	}
@@ -90,6 +93,7 @@ func Blame(ctx context.Context, o BlameOptions) error {
 type blame struct {
 	*comparer
 	checkpoints []sqlvfs.Checkpoint // the newest first
+	dropped     []sqlvfs.Checkpoint // that had labels
 	sessions    []sqlvfs.Session    // the latest first
 	names       []string            // of the path
 
@@ -296,7 +300,9 @@ func (b *blame) at(c *sqlvfs.Checkpoint) *lines {
 			break
 		}
 		if x.Label != "" {
-			l.Label = &x.Label
+			if !slices.ContainsFunc(b.dropped, func(d sqlvfs.Checkpoint) bool { return c.ID < d.ID && d.ID < x.ID }) {
+				l.Label = &x.Label
+			}
 			break
 		}
 	}
@@ -350,7 +356,7 @@ func (b *blame) by(m *sqlvfs.Moment, l *lines, ino sqlvfs.Ino) error {
 	l.Time = timeOf(last.Last)
 	if i := slices.IndexFunc(b.sessions, func(s sqlvfs.Session) bool { return s.ID == p.Session }); i >= 0 && l.Session == nil && p.Layer == 0 {
 		s := &b.sessions[i]
-		l.Session, l.Command, l.Label = &s.ID, s.Command, labelAfter(b.checkpoints, s, last.Last)
+		l.Session, l.Command, l.Label = &s.ID, s.Command, labelAfter(b.checkpoints, b.dropped, s, last.Last)
 	}
 	l.Process, l.By, l.Among, l.Mapping = &p.ID, p.Argv, len(among), last.What&sqlvfs.ByMapping != 0
 	return nil

@@ -106,6 +106,7 @@ type timeline struct {
 	opt         *TimelineOptions
 	moment      *sqlvfs.Moment
 	checkpoints []sqlvfs.Checkpoint // the newest first
+	dropped     []sqlvfs.Checkpoint // that had labels
 	sessions    []sqlvfs.Session    // the latest first
 	commands    []*ran              // by when they began
 	quiet       int                 // of those that match, how many are not in commands: they have changed nothing
@@ -114,6 +115,9 @@ type timeline struct {
 func (t *timeline) gather() (err error) {
 	if t.checkpoints, err = t.moment.Checkpoints(); err == nil {
 		t.sessions, err = t.moment.Sessions()
+	}
+	if err == nil {
+		t.dropped, err = t.moment.DroppedLabels()
 	}
 	var list []sqlvfs.Process
 	if err == nil {
@@ -158,7 +162,7 @@ func (t *timeline) ran(p *sqlvfs.Process) *ran {
 	}
 	if p.Layer == 0 && p.Session != 0 {
 		c.Session = &p.Session
-		c.Label = labelAfter(t.checkpoints, t.session(p.Session), p.Started)
+		c.Label = labelAfter(t.checkpoints, t.dropped, t.session(p.Session), p.Started)
 	}
 	return c
 }
@@ -170,8 +174,9 @@ func (t *timeline) session(id int64) *sqlvfs.Session {
 	return nil
 }
 
-// labelAfter returns what a turn of a session is called: the label of the first checkpoint in it that has one, after a moment.
-func labelAfter(newestFirst []sqlvfs.Checkpoint, s *sqlvfs.Session, then sqlvfs.Timespec) *string {
+// labelAfter returns what a turn of a session is called: the label of the first checkpoint in it that has one, after a moment. If that had another one
+// in between which is not there any more, nobody knows.
+func labelAfter(newestFirst, dropped []sqlvfs.Checkpoint, s *sqlvfs.Session, then sqlvfs.Timespec) *string {
 	if s == nil {
 		return nil
 	}
@@ -179,7 +184,10 @@ func labelAfter(newestFirst []sqlvfs.Checkpoint, s *sqlvfs.Session, then sqlvfs.
 		c := &newestFirst[i]
 		switch {
 		case then.After(c.Made):
+		case c.Kind == sqlvfs.AtSession && c.Session == s.ID: // made by its first change, however late that has come
 		case c.Kind == sqlvfs.AtSession, s.Ended != nil && c.Made.After(*s.Ended):
+			return nil
+		case c.Label != "" && slices.ContainsFunc(dropped, func(d sqlvfs.Checkpoint) bool { return !then.After(d.Made) && !d.Made.After(c.Made) }):
 			return nil
 		case c.Label != "":
 			return &c.Label
