@@ -257,7 +257,7 @@ EXAMPLES
 `,
 			Flags: []Flag{workspace, database, agent,
 				{Name: "command", Arg: "PATTERN", Says: "show what the commands that match it have changed and reached, as \"art timeline\" does",
-					More: `The pattern is of the whole command line, its arguments with a space between them, and "*" in it is any text.`},
+					More: `The pattern is of the whole command line, its arguments with a space between them, and "*" in it is any text. What the process of such a command goes on as, as that of a script goes on as its interpreter, is shown, too.`},
 				{Name: "verify", Says: "say whether what sessions have recorded is as they have sealed it at their end, and exit with 1 if not",
 					More: `That are the sessions, the commands, what these have changed, and the moments of checkpoints; not their labels, nor files. Each seal is a hash of that and of the seal before it, of which the last is printed as "head". It shows what was changed since by hand, or by a program that does not know of seals. Who can write the database can make all seals anew: what shows that is a hash that was noted elsewhere, for "--head". A session that runs or was killed is not sealed. With "--json" it is one object: "sound", "seals", "records", "gone" (dropped with old history), "unsealed" (sessions), "of_no_session" (commands that no seal speaks of, as they are of no session), "differs", "noted" (whether there is a seal with the hash of "--head"; null without), "head".`},
 				{Name: "head", Arg: "HASH", Says: `with "--verify", also fail if no seal has this hash, which an earlier "--verify" has printed`},
@@ -299,11 +299,11 @@ EXAMPLES
 `,
 			Flags: []Flag{workspace, database, agent,
 				{Name: "command", Arg: "PATTERN", Says: "only the commands that match it",
-					More: `The pattern is of the whole command line, its arguments with a space between them, and "*" in it is any text.`},
+					More: `The pattern is of the whole command line, its arguments with a space between them, and "*" in it is any text. What the process of such a command goes on as, as that of a script goes on as its interpreter, is shown, too.`},
 				{Name: "all", Says: "also commands that have changed nothing, and all paths"},
 				{Name: "html", Says: "print a page for a browser, which needs nothing else"},
 				{Name: "json", Says: "print an object for each command",
-					More: `Its keys are "process" (its number), "parent" (that of the process that has started it), "session", "pid", "command", "cut" (it is longer), "dir", "started", "ended", "exit_code" (128 and the signal that has ended it), "label" (of the turn), "files" and "network". A file has "path", "changes" ("made", "written", "attributes", "named", "removed"), "by_mapping" (by mapped pages, likely of this command), "there" (now), "after" (the number of the checkpoint before), "first" and "last" (when). Of the network there are "name", "port", "protocol", "denied", "why", "times", "sent" and "received". What is null is unknown.`},
+					More: `Its keys are "process" (its number), "parent" (that of the process that has started it), "replaces" (that of what the process was before, as a script is before its interpreter, and which is "parent", too; null: nothing), "session", "pid", "command", "cut" (it is longer), "dir", "started", "ended", "exit_code" (128 and the signal that has ended it), "label" (of the turn), "files" and "network". A file has "path", "changes" ("made", "written", "attributes", "named", "removed"), "by_mapping" (by mapped pages, likely of this command), "there" (now), "after" (the number of the checkpoint before), "first" and "last" (when). Of the network there are "name", "port", "protocol", "denied", "why", "times", "sent" and "received". What is null is unknown.`},
 			},
 			Notes: `EXAMPLES
   art timeline

@@ -28,8 +28,9 @@ type TimelineOptions struct {
 // ran is a command that ran in a session, as JSON has it.
 type ran struct {
 	Process  int64      `json:"process"`
-	Parent   *int64     `json:"parent"`  // null: unknown
-	Session  *int64     `json:"session"` // null: unknown, or of a database that this is a fork of
+	Parent   *int64     `json:"parent"`   // null: unknown
+	Replaces *int64     `json:"replaces"` // the command that the process was before, which is its parent, too; null: it was none
+	Session  *int64     `json:"session"`  // null: unknown, or of a database that this is a fork of
 	PID      *int       `json:"pid"`
 	Command  []string   `json:"command"`
 	Cut      bool       `json:"cut"` // the command is longer than that
@@ -126,10 +127,16 @@ func (t *timeline) gather() (err error) {
 	if err != nil {
 		return err
 	}
-	byID := map[int64]*ran{}
+	byID, pids := map[int64]*ran{}, map[int64]int{}
 	for i := range list {
-		if p := &list[i]; t.opt.Command == "" || matches(t.opt.Command, strings.Join(p.Argv, " ")) {
+		p := &list[i]
+		pids[p.ID] = p.PID
+		replaces := p.PID != 0 && pids[p.Parent] == p.PID // no other has the number while the parent has it
+		if matches(t.opt.Command, strings.Join(p.Argv, " ")) || replaces && byID[p.Parent] != nil {
 			c := t.ran(p)
+			if replaces {
+				c.Replaces = &p.Parent
+			}
 			byID[p.ID] = c
 			t.commands = append(t.commands, c)
 		}
@@ -295,8 +302,11 @@ func (t *timeline) addFlows() error {
 	return nil
 }
 
-// matches tells whether a text is as a pattern says, in which "*" is any text.
+// matches tells whether a text is as a pattern says, in which "*" is any text. Without a pattern all are.
 func matches(pattern, text string) bool {
+	if pattern == "" {
+		return true
+	}
 	first, rest, more := strings.Cut(pattern, "*")
 	text, begins := strings.CutPrefix(text, first)
 	if !begins || !more {
