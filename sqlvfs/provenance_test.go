@@ -499,7 +499,7 @@ func TestTheLogIsBounded(t *testing.T) {
 	if got := strings.Count(logOf(t, path, "art_change"), "\n") + 1; got != 5 {
 		t.Errorf("there are %d changes", got)
 	}
-	if got := dump(t, path, "fs_config"); !strings.Contains(got, `key="art_thinned" value="13"`) {
+	if got := dump(t, path, "fs_config"); !strings.Contains(got, `key="art_thinned" value="15"`) {
 		t.Errorf("of what was dropped it says %s", got)
 	}
 	if got := logOf(t, path, "art_process"); strings.Count(got, "\n")+1 != 10 || !strings.Contains(got, `id="6"`) || strings.Contains(got, `id="11"`) {
