@@ -59,6 +59,10 @@ func run(args []string) error {
 		speaker = "art"
 		return restore(args[1], args[2], args[3])
 	}
+	if len(args) == 3 && args[0] == "list" {
+		speaker = "art"
+		return list(args[1], args[2] == "true")
+	}
 	if len(args) == 5 && args[0] == "fetch" {
 		err := fetch(args[1], args[2], args[3], args[4] == "true")
 		if err == nil {

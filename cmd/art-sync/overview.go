@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -15,7 +16,9 @@ import (
 	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/netledger"
 	"github.com/riverlytech/art/internal/overview"
+	where "github.com/riverlytech/art/internal/replica/place"
 	"github.com/riverlytech/art/internal/workspace"
+	"github.com/riverlytech/art/libexec"
 )
 
 // ofOne reads the command line of a command about one database, and finds that.
@@ -135,8 +138,12 @@ func showNet(_ context.Context, c *flags.Command, args []string) error {
 
 func list(_ context.Context, c *flags.Command, args []string) error {
 	o := overviewOptions()
-	if _, err := c.Parse(args, map[string]any{"json": &o.JSON}); err != nil {
+	line, err := c.Parse(args, map[string]any{"json": &o.JSON})
+	if err != nil {
 		return err
+	}
+	if len(line.Words) > 0 {
+		return listCopies(line.Words[0], o.JSON)
 	}
 	databases, err := databaseDir()
 	if err != nil {
@@ -181,4 +188,16 @@ func databaseDir() (string, error) {
 		return "", err
 	}
 	return workspace.Directory(user)
+}
+
+// listCopies becomes art-replicate, which lists the copies at a place and below it.
+func listCopies(url string, asJSON bool) error {
+	if _, err := where.Parse(url); err != nil {
+		return err
+	}
+	path, err := libexec.Find("art-replicate")
+	if err == nil {
+		err = syscall.Exec(path, []string{path, "list", url, strconv.FormatBool(asJSON)}, libexec.Environ())
+	}
+	return err
 }

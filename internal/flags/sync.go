@@ -536,13 +536,15 @@ EXAMPLES
   art gc
   art gc --checkpoints 10
 `},
-		{Name: "art list", Says: "show all databases of workspaces", Synopsis: []string{"[--json]"},
+		{Name: "art list", Says: "show all databases of workspaces", Synopsis: []string{"[--json]", "[--json] URL"}, Most: 1,
 			Text: `  Shows the databases of workspaces, the one that was used last first: name, size,
-  when it was used, workspace, and of a fork what it is one of.
+  when it was used, workspace, and of a fork what it is one of. With a URL as of
+  "art run --replicate", the copies there and below it: size, when that was noted
+  last, whether a session writes it, its host and workspace. Their content is not read.
 `,
 			Flags: []Flag{
 				{Name: "json", Says: asJSON.Says,
-					More: `Its keys are "name", "workspace", "gone", "database", "parent" (what it is a fork of, or empty), "size", "history" (how many bytes of it only checkpoints have), "used", "running", "pid" and "error".`},
+					More: `Its keys are "name", "workspace", "gone", "database", "parent" (what it is a fork of, or empty), "size", "history" (how many bytes of it only checkpoints have), "used", "running", "pid" and "error"; of copies "url", "database", "workspace", "host", "state" ("running" or "ended"), "session" (the number of the newest), "changed", "size", "user", "pid" and "since" (of the session that has it), and "error".`},
 			}},
 		{Name: "art rm", Says: "remove the database of a workspace", Synopsis: []string{"[--force] [-q] [NAME | DIR | DB | FORK]"}, Most: 1, Words: []Offer{Databases},
 			Text: `  Removes the database of the workspace that the current directory lies in, or the

@@ -128,6 +128,11 @@ func (m *model) swap(ctx context.Context, name string, data []byte, tag string) 
 	return tag, err
 }
 
+func (m *model) entries(context.Context) (dirs, files []string, err error) {
+	return nil, nil, errors.ErrUnsupported
+}
+func (m *model) below(string) objects { return m }
+
 func (m *model) store() *store {
 	return &store{m, func(dir string) (litestream.ReplicaClient, error) { return &modelClient{m, dir}, nil }}
 }

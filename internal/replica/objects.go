@@ -37,6 +37,9 @@ type objects interface {
 	// fs.ErrExist if another one is there, also where two swap it at once. After any other error it may have been written, or be
 	// written later: but only in the place of that one.
 	swap(ctx context.Context, name string, data []byte, tag string) (next string, err error)
+	// entries returns what is there, and below returns the objects of a directory of that.
+	entries(ctx context.Context) (dirs, files []string, err error)
+	below(dir string) objects
 }
 
 // maxObject bounds what is read of one, in bytes.
@@ -177,6 +180,20 @@ func (d directory) swap(_ context.Context, name string, data []byte, tag string)
 	return strconv.FormatUint(n+1, 10), nil
 }
 
+func (d directory) entries(context.Context) (dirs, files []string, err error) {
+	all, err := os.ReadDir(string(d))
+	for _, e := range all {
+		if e.IsDir() {
+			dirs = append(dirs, e.Name())
+		} else {
+			files = append(files, e.Name())
+		}
+	}
+	return dirs, files, cli.Reason(err)
+}
+
+func (d directory) below(dir string) objects { return directory(filepath.Join(string(d), dir)) }
+
 // bucket is a place in a store that speaks S3.
 type bucket struct {
 	client       *s3.Client
@@ -270,6 +287,30 @@ func (b *bucket) swap(ctx context.Context, name string, data []byte, tag string)
 		return "", explain(err)
 	}
 	return aws.ToString(out.ETag), nil
+}
+
+func (b *bucket) entries(ctx context.Context) (dirs, files []string, err error) {
+	prefix := b.path + "/"
+	pages := s3.NewListObjectsV2Paginator(b.client, &s3.ListObjectsV2Input{Bucket: &b.bucket, Prefix: &prefix, Delimiter: aws.String("/")})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, nil, explain(err)
+		}
+		for _, p := range page.CommonPrefixes {
+			if name := strings.Trim(strings.TrimPrefix(aws.ToString(p.Prefix), prefix), "/"); name != "" {
+				dirs = append(dirs, name)
+			}
+		}
+		for _, o := range page.Contents {
+			files = append(files, strings.TrimPrefix(aws.ToString(o.Key), prefix))
+		}
+	}
+	return dirs, files, nil
+}
+
+func (b *bucket) below(dir string) objects {
+	return &bucket{b.client, b.bucket, path.Join(b.path, dir)}
 }
 
 // refusals are what a store says, by its own word for it, when trying again is of no use.

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/confine"
+	"github.com/riverlytech/art/internal/replica"
+	"github.com/riverlytech/art/internal/replica/place"
+)
+
+// listed is a copy as art list --json has it.
+type listed struct {
+	URL       string     `json:"url"`
+	Database  string     `json:"database"`
+	Workspace string     `json:"workspace"`
+	Host      string     `json:"host"`
+	State     string     `json:"state"`
+	Session   int64      `json:"session"`
+	Changed   *time.Time `json:"changed"`
+	Size      int64      `json:"size"`
+	User      string     `json:"user"`
+	PID       int        `json:"pid"`
+	Since     *time.Time `json:"since"`
+	Error     string     `json:"error"`
+}
+
+// list shows the copies at a place and below it.
+func list(url string, asJSON bool) error {
+	debug.SetMemoryLimit(memory)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	var from []string
+	if d := place.Directory(url); d != "" {
+		from = append(from, d)
+	}
+	if err := confine.Replicate(nil, read(), from...); err != nil {
+		return err
+	}
+	all, err := replica.List(ctx, url)
+	if err != nil {
+		return fmt.Errorf("list the copies at %s: %w", cli.Printable(url), err)
+	}
+	if asJSON {
+		return listAsJSON(all)
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	if len(all) > 0 {
+		fmt.Fprintln(w, "SIZE\tCHANGED\tSTATE\tHOST\tWORKSPACE\tURL")
+	}
+	for _, c := range all {
+		if c.Err != nil {
+			fmt.Fprintf(w, "?\t?\t%s\t\t\t%s\n", cli.Printable(c.Err.Error()), cli.Printable(c.URL))
+			continue
+		}
+		h := c.Head
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cli.Bytes(h.Size), h.Changed.Local().Format(time.DateTime), cli.Printable(h.State), cli.Printable(h.Host), cli.Printable(h.Workspace), cli.Printable(c.URL))
+	}
+	return w.Flush()
+}
+
+func listAsJSON(all []replica.Listed) error {
+	var text strings.Builder
+	for _, c := range all {
+		l := listed{URL: c.URL}
+		if h := c.Head; h != nil {
+			l = listed{URL: c.URL, Database: h.Database, Workspace: h.Workspace, Host: h.Host, State: h.State, Session: h.Session, Changed: &h.Changed, Size: h.Size}
+			if by := h.Lease; by != nil && !by.Ended {
+				l.User, l.PID, l.Since = by.User, by.PID, &by.Since
+			}
+		}
+		if c.Err != nil {
+			l.Error = c.Err.Error()
+		}
+		line, err := json.Marshal(l)
+		if err != nil {
+			return err
+		}
+		text.Write(append(line, '\n'))
+	}
+	_, err := os.Stdout.WriteString(text.String())
+	return err
+}

@@ -1,0 +1,96 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/riverlytech/art/internal/replica/place"
+)
+
+// askedAtOnce bounds the requests that [List] has under way.
+const askedAtOnce = 16
+
+// Listed is a copy below a place.
+type Listed struct {
+	URL  string
+	Head *Head // nil if Err is not
+	Err  error
+}
+
+// List finds the copies at a place and below it, in the order of their URLs. It reads their heads and no content.
+func List(ctx context.Context, url string) ([]Listed, error) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // errors that count are told by this package
+	s, err := open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	l := &lister{url: url, asked: semaphore.NewWeighted(askedAtOnce)}
+	l.walk(ctx, s.own, "")
+	l.all.Wait()
+	slices.SortFunc(l.found, func(a, b Listed) int { return strings.Compare(a.URL, b.URL) })
+	return l.found, l.err
+}
+
+// lister walks a place, many directories at once.
+type lister struct {
+	url   string
+	asked *semaphore.Weighted
+	all   sync.WaitGroup
+
+	mu    sync.Mutex
+	found []Listed // GUARDED_BY(mu)
+	err   error    // why a directory could not be listed, the first one. GUARDED_BY(mu)
+}
+
+// walk looks into a directory, and below it if there is no copy.
+func (l *lister) walk(ctx context.Context, o objects, dir string) {
+	l.all.Go(func() {
+		if l.asked.Acquire(ctx, 1) != nil {
+			return
+		}
+		dirs, files, err := o.entries(ctx)
+		if err == nil && slices.ContainsFunc(files, isHead) {
+			l.head(ctx, o, dir)
+			dirs = nil
+		}
+		l.asked.Release(1)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			l.mu.Lock()
+			if l.err == nil {
+				l.err = err
+			}
+			l.mu.Unlock()
+		}
+		for _, name := range dirs {
+			l.walk(ctx, o.below(name), path.Join(dir, name))
+		}
+	})
+}
+
+// head reads that of a copy.
+func (l *lister) head(ctx context.Context, o objects, dir string) {
+	url, err := place.Below(l.url, dir)
+	found := Listed{URL: url}
+	if err == nil {
+		found.Head, _, err = readHead(ctx, o)
+	}
+	if found.Err = err; found.Head == nil && err == nil {
+		return // it was just removed
+	}
+	l.mu.Lock()
+	l.found = append(l.found, found)
+	l.mu.Unlock()
+}
+
+// isHead tells whether an object is a head, or in a directory one of its numbers.
+func isHead(name string) bool {
+	return name == headName || strings.HasPrefix(name, strings.TrimSuffix(headName, ".json")+"-") && strings.HasSuffix(name, ".json")
+}
