@@ -35,6 +35,7 @@ const (
 type watch struct {
 	tell   func(*CommitEvent)
 	places map[Ino]NameIn // GUARDED_BY(Store.mu); where inodes are that somebody has looked up or named
+	left   map[Ino]NameIn // GUARDED_BY(Store.mu); where those were that were removed since the last batch, with what was in them
 	made   []Checkpoint   // of who has the writer: those that are not told yet
 	scan   time.Time      // of who has the writer: the last one
 }
@@ -66,8 +67,14 @@ func (w *watch) seen(ino Ino, dir *Inode, name string) {
 
 // gone notes that it is there no more.
 func (w *watch) gone(ino Ino, dir *Inode, name string) {
-	if w != nil && w.places[ino] == (NameIn{dir.Ino, name}) {
+	if at := (NameIn{dir.Ino, name}); w != nil && w.places[ino] == at {
 		delete(w.places, ino)
+		if w.left == nil {
+			w.left = map[Ino]NameIn{}
+		}
+		if len(w.left) < maxPlaces {
+			w.left[ino] = at
+		}
 	}
 }
 
@@ -80,6 +87,9 @@ func (w *watch) path(ino Ino, known map[Ino]string) (path string, missing Ino) {
 		return path, 0
 	}
 	at, ok := w.places[ino]
+	if !ok {
+		at, ok = w.left[ino]
+	}
 	if !ok {
 		return "", ino
 	}
@@ -137,6 +147,7 @@ func (w *watch) take(b *batch) {
 			b.untold = append(b.untold, c)
 		}
 	}
+	w.left = nil
 }
 
 // removed returns what is noted of the last name that an inode has lost; nil: nothing.
@@ -260,5 +271,6 @@ func (w *watch) failed() {
 func (w *watch) moved() {
 	if w != nil {
 		clear(w.places)
+		w.left = nil
 	}
 }

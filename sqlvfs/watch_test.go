@@ -83,9 +83,43 @@ func TestCommitsAreTold(t *testing.T) {
 		return tx.Link(tx.Root(), "yours", in)
 	})
 	told("another name", fmt.Sprintf("/mine %d %d\n/yours %d %d\ncheckpoint 3 user \"\"", Removed, p, Named, p))
+
+	// What is removed together with the directories that it was in.
+	by(t, s, p, func(tx *Tx) error {
+		at := tx.Root()
+		for _, name := range []string{"d", "e", "f"} {
+			mode := uint32(0o040755)
+			if name == "f" {
+				mode = 0o100644
+			}
+			in, err := tx.New(Attr{Mode: mode, Nlink: 1})
+			must(t, err)
+			must(t, tx.Link(at, name, in))
+			at = in
+		}
+		return nil
+	})
+	told("directories", fmt.Sprintf("/d %[1]d %[2]d\n/d/e %[1]d %[2]d\n/d/e/f %[1]d %[2]d\ncheckpoint 4 user \"\"", Made|Named, p))
+	by(t, s, p, func(tx *Tx) error {
+		way := []*Inode{tx.Root()}
+		for _, name := range []string{"d", "e", "f"} {
+			c, _, _, err := tx.Child(way[len(way)-1], name)
+			must(t, err)
+			in, err := tx.Get(c.Ino)
+			must(t, err)
+			way = append(way, in)
+		}
+		for i, name := range []string{"f", "e", "d"} {
+			must(t, tx.Unlink(way[2-i], name))
+			way[3-i].Attr.Nlink = 0
+			tx.Dirty(way[3-i])
+		}
+		return nil
+	})
+	told("all removed", fmt.Sprintf("/d %[1]d %[2]d\n/d/e %[1]d %[2]d\n/d/e/f %[1]d %[2]d\ncheckpoint 5 user \"\"", Removed, p))
 	_, err = s.Checkpoint(ByUser, "label")
 	must(t, err)
-	if got, want := h.since(), `checkpoint 3 user "label"`; got != want {
+	if got, want := h.since(), `checkpoint 5 user "label"`; got != want {
 		t.Errorf("a label: %s", got)
 	}
 	must(t, s.Close())
@@ -107,7 +141,7 @@ func TestCommitsAreTold(t *testing.T) {
 		}
 		return os.ErrNotExist
 	}))
-	told("a file that nobody has looked up", fmt.Sprintf("/yours %d 0\ncheckpoint 4 user \"\"", Written))
+	told("a file that nobody has looked up", fmt.Sprintf("/yours %d 0\ncheckpoint 6 user \"\"", Written))
 	must(t, s.Close())
 	if h.unknown != 0 {
 		t.Errorf("%d were left out", h.unknown)
