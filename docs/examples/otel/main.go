@@ -57,7 +57,7 @@ type event struct {
 	Process  int64     `json:"process"` // of a session, from 1
 	Parent   int64     `json:"parent"`
 	Replaces int64     `json:"replaces"`
-	ExitCode int       `json:"exit_code"`
+	ExitCode *int      `json:"exit_code"` // nil: unknown
 	Why      string    `json:"why"`
 	Call     string    `json:"call"`
 	Name     string    `json:"name"`
@@ -162,11 +162,13 @@ func (s *session) take(tracer trace.Tracer, e *event) (last bool) {
 	return false
 }
 
-// finish ends a span with an exit code.
+// finish ends a span with an exit code, if that is known.
 func finish(span trace.Span, e *event) {
-	span.SetAttributes(attribute.Int("process.exit.code", e.ExitCode))
-	if e.ExitCode != 0 {
-		span.SetStatus(codes.Error, strings.TrimSpace(fmt.Sprintf("exit code %d %s", e.ExitCode, e.Why)))
+	if e.ExitCode != nil {
+		span.SetAttributes(attribute.Int("process.exit.code", *e.ExitCode))
+		if *e.ExitCode != 0 {
+			span.SetStatus(codes.Error, strings.TrimSpace(fmt.Sprintf("exit code %d %s", *e.ExitCode, e.Why)))
+		}
 	}
 	span.End(trace.WithTimestamp(e.Time))
 }
