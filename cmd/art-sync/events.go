@@ -25,8 +25,8 @@ func tellConflicts(target, workspace, of string) (told func(path, why string), e
 		stream.Tell(events.Conflicted, events.Conflict{Of: of, Path: path, Why: why})
 	}
 	return told, func() {
-		if lost := stream.End(); lost > 0 {
-			cli.Fail(prog, cli.WithHint(fmt.Errorf("tell events: %d were lost", lost), "what reads them has to read faster, or to the end"))
+		if err := events.LostError(stream.End()); err != nil {
+			cli.Fail(prog, err)
 		}
 	}, nil
 }

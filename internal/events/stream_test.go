@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -31,15 +32,15 @@ func (w *warnings) has(part string) bool {
 	return strings.Contains(strings.Join(w.list, "\n"), part)
 }
 
-type line struct {
+type event struct {
 	Header
 	Count    uint64
 	ExitCode int `json:"exit_code"`
 }
 
-func parse(t *testing.T, text string) line {
+func parse(t *testing.T, text string) event {
 	t.Helper()
-	var l line
+	var l event
 	if err := json.Unmarshal([]byte(text), &l); err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
@@ -56,7 +57,7 @@ func TestAnEventIsALine(t *testing.T) {
 	s := New(f, w.add)
 	s.Tell(SessionBegan, Session{PID: 7, Command: []string{"sh", "-c", "echo \x1b[31m\n"}})
 	s.Tell(SessionEnded, End{Code: 3})
-	if lost := s.End(); lost != 0 {
+	if lost, _ := s.End(); lost != 0 {
 		t.Errorf("lost %d", lost)
 	}
 	text, err := os.ReadFile(path)
@@ -92,7 +93,7 @@ func TestNobodyWaitsForTheReader(t *testing.T) {
 	for !told.has("reads nothing") {
 		time.Sleep(10 * time.Millisecond)
 	}
-	read := make(chan line, n)
+	read := make(chan event, n)
 	go func() {
 		defer close(read)
 		for in := bufio.NewScanner(r); in.Scan(); {
@@ -106,12 +107,13 @@ func TestNobodyWaitsForTheReader(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	s.Tell(SessionEnded, End{})
-	lost := s.End()
-	var all, missing uint64
-	var before line
+	lost, why := s.End()
+	var all, missing, times uint64
+	var before event
 	for l := range read {
 		if l.Kind == Lost {
 			missing += l.Count
+			times++
 			if l.Number != before.Number+l.Count+1 {
 				t.Errorf("%d lost between %d and %d", l.Count, before.Number, l.Number)
 			}
@@ -119,8 +121,118 @@ func TestNobodyWaitsForTheReader(t *testing.T) {
 		before = l
 		all++
 	}
-	if lost == 0 || missing != lost || all+5000+lost != n+2 || before.Kind != SessionEnded {
+	if lost == 0 || missing != lost || all+5000+lost != n+1+times || why != ErrSlowReader || before.Kind != SessionEnded {
 		t.Errorf("read %d, lost %d, told of %d; the last is %v", all+5000, lost, missing, before.Kind)
+	}
+}
+
+// A reader that is slow still hears of the end, and how many it has missed.
+func TestASlowReaderHearsOfTheEnd(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	s := New(w, func(string) {})
+	for range 100_000 {
+		s.Tell(Denied, Denial{Call: "keyctl", Program: strings.Repeat("x", 64)})
+	}
+	s.Tell(SessionEnded, End{Code: 3})
+	read := make(chan event, 100_000)
+	go func() {
+		defer close(read)
+		in := bufio.NewReader(r)
+		for {
+			text, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			read <- parse(t, text)
+			time.Sleep(2 * time.Millisecond)
+		}
+	}()
+	lost, why := s.End()
+	var before event
+	missing := uint64(0)
+	for l := range read {
+		if l.Kind == Lost {
+			missing += l.Count
+		}
+		if gap := l.Number - before.Number - 1; gap != 0 && (l.Kind != Lost || gap != l.Count) {
+			t.Errorf("%d between %d and %d, which says %s of %d", gap, before.Number, l.Number, l.Kind, l.Count)
+		}
+		before = l
+	}
+	if before.Kind != SessionEnded || before.ExitCode != 3 || lost == 0 || missing < lost || why != ErrSlowReader {
+		t.Errorf("the last is %+v; lost %d, told of %d: %v", before, lost, missing, why)
+	}
+}
+
+// A line that a file had no room for, or that was torn when who wrote it was killed, is not continued by the next one.
+func TestATornLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events")
+	if err := os.WriteFile(path, []byte("{}\n{\"v\":"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() *os.File {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	f := open()
+	finishTorn(f)
+	finishTorn(f)
+	if _, err := f.WriteString("{}\n{\"to"); err != nil {
+		t.Fatal(err)
+	}
+	if n := cutTorn(f, []byte("{}\n{\"to")); n != 3 {
+		t.Errorf("%d bytes are whole", n)
+	}
+	if n := cutTorn(f, []byte("other")); n != 0 {
+		t.Errorf("%d bytes are whole", n)
+	}
+	f.Close()
+	s := New(open(), func(string) {})
+	s.Tell(SessionEnded, End{})
+	if lost, why := s.End(); lost != 0 || why != nil {
+		t.Errorf("lost %d: %v", lost, why)
+	}
+	text, err := os.ReadFile(path)
+	if want := "{}\n{\"v\":\n{}\n{\"v\":1,"; err != nil || !strings.HasPrefix(string(text), want) {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// A file without room takes whole lines alone, and what is lost is not its reader's.
+func TestAFullFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(unix.SIGXFSZ)
+	defer signal.Reset(unix.SIGXFSZ)
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 1000, Max: was.Max}); err != nil {
+		t.Fatal(err)
+	}
+	s := New(f, func(string) {})
+	for range 20 {
+		s.Tell(Denied, Denial{Call: "keyctl"})
+	}
+	lost, why := s.End()
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	lines := uint64(strings.Count(string(text), "\n"))
+	if err != nil || lines == 0 || !strings.HasSuffix(string(text), "\n") || lost != 20-lines || why == nil || why.Error() != "file too large" {
+		t.Errorf("lost %d: %v; %d lines: %q, %v", lost, why, lines, text, err)
 	}
 }
 
@@ -144,7 +256,7 @@ func TestAReaderThatHasGone(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	s.Tell(SessionEnded, End{})
-	if lost := s.End(); lost != 2 {
+	if lost, _ := s.End(); lost != 2 {
 		t.Errorf("lost %d", lost)
 	}
 }
@@ -159,7 +271,7 @@ func TestTheEndDoesNotWaitLong(t *testing.T) {
 	for range 10_000 {
 		s.Tell(SessionEnded, End{Why: strings.Repeat("x", 100)})
 	}
-	if lost := s.End(); lost == 0 {
+	if lost, _ := s.End(); lost == 0 {
 		t.Error("nothing was lost")
 	}
 }
@@ -167,7 +279,7 @@ func TestTheEndDoesNotWaitLong(t *testing.T) {
 func TestNobodyIsTold(t *testing.T) {
 	var s *Stream
 	s.Tell(SessionEnded, End{})
-	if lost := s.End(); lost != 0 {
+	if lost, _ := s.End(); lost != 0 {
 		t.Errorf("lost %d", lost)
 	}
 }

@@ -23,6 +23,8 @@ func OpenLog(log, workspace string, flags int) (*os.File, error) {
 	root, dir := paths.Resolve(named), paths.Resolve(filepath.Dir(path))
 	var rules uint64
 	switch inside := paths.Within(dir, root); {
+	case path == named:
+		return nil, unix.EISDIR
 	case inside:
 		rules, path = NoSymlinks, filepath.Join(dir, filepath.Base(path))
 	case paths.Within(path, named):

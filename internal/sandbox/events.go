@@ -90,8 +90,8 @@ func (s *session) endEvents(code int, err error) {
 		end.Why = err.Error()
 	}
 	s.events.Tell(events.SessionEnded, end)
-	if lost := s.events.End(); lost > 0 && !s.quiet {
-		cli.Fail("art", cli.WithHint(fmt.Errorf("tell events: %d were lost: %w", lost, errSlowReader), "what reads them has to read faster, or to the end"))
+	if err := events.LostError(s.events.End()); err != nil && !s.quiet {
+		cli.Fail("art", err)
 	}
 	s.events = nil
 }
@@ -155,8 +155,6 @@ func tellCommit(stream *events.Stream, m *control.Commit, mounts []string) {
 		stream.TellAt(c.Made, events.Checkpointed, events.Checkpoint{Number: c.Number, Kind: c.Kind, Label: c.Label})
 	}
 }
-
-var errSlowReader = errors.New("who reads them has gone, or reads too slowly")
 
 // tellCommands returns what tells of the beginnings and ends of commands; nil: nobody is told.
 func (s *session) tellCommands() func(*control.Command) {
