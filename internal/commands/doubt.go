@@ -72,36 +72,35 @@ func (l *Learner) settle(pid, tid, asks int) bool {
 		failed = is == d.image
 	}
 	l.mu.Lock()
-	first := p.doubt == d
-	if first {
-		if p.doubt = nil; failed && p.last == d.tried {
+	defer l.mu.Unlock() // so that it is told before its end is
+	if p.doubt != d || p.ended {
+		return true
+	}
+	p.doubt = nil
+	if failed {
+		if p.last == d.tried {
 			p.last = attempt{} // the same once more is something new
-		} else if !failed && is != "" { // else it is gone, or is a program that may not be looked at
-			l.prove(d.file)
 		}
-	}
-	l.mu.Unlock()
-	switch {
-	case first && failed:
 		l.tell(&d.was)
-	case first:
-		l.out.tell(&control.Command{Kind: control.Known, PID: pid, Parent: pid})
+		return true
 	}
+	if is != "" { // else it is gone, or is a program that may not be looked at
+		l.prove(d.file)
+	}
+	l.out.tell(&control.Command{Kind: control.Known, PID: pid, Parent: pid})
 	return true
 }
 
 // repeats notes that a thread tries another path for what was in doubt, and at which file.
 func (l *Learner) repeats(pid, tid int, file program, proven bool) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	p := l.known[pid]
-	mine := p != nil && p.doubt != nil && p.doubt.tid == tid
-	if mine {
-		if p.doubt.file = file; proven {
-			p.doubt = nil
-		}
+	if p == nil || p.ended || p.doubt == nil || p.doubt.tid != tid {
+		return
 	}
-	l.mu.Unlock()
-	if mine && proven {
+	if p.doubt.file = file; proven {
+		p.doubt = nil
 		l.out.tell(&control.Command{Kind: control.Known, PID: pid, Parent: pid})
 	}
 }
