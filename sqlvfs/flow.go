@@ -32,7 +32,7 @@ type Flow struct {
 	Number  int64 // of a flow in its session: one that is added again replaces what was known of it
 	Began   Timespec
 	Ended   *Timespec // nil while it is open, and for good where nobody was left to say
-	PID     int       // in the host's numbers; 0: unknown
+	PID     int       // where commands are learnt, of the command's process as [Process] has it; else, or where that is unknown, in the host's numbers; 0: unknown
 	Command []string  // of that process, as it has said; nil: unknown
 	// Name is what the guest has asked for, Address where that was on the host's side. Without a name it is the count of those that
 	// are not here.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -140,7 +141,7 @@ func (f *flows) await() bool {
 // stored is a flow as the database has it.
 func stored(f *control.Flow) sqlvfs.Flow {
 	to := sqlvfs.Flow{
-		Number: f.Number, Began: timespec(f.Began), PID: f.PID, Command: f.Command, Name: f.What, Address: f.Address, Port: f.Port,
+		Number: f.Number, Began: timespec(f.Began), PID: cmp.Or(f.Guest, f.PID), Command: f.Command, Name: f.What, Address: f.Address, Port: f.Port,
 		Protocol: f.Protocol, Denied: f.Denied, Rule: f.Rule, Why: f.Why, Allow: f.Allow,
 		Sent: max(0, f.Sent), Received: max(0, f.Received), Times: max(1, f.Times),
 	}

@@ -70,6 +70,9 @@ func (l *Learner) executes(tid int, waits func() bool, a attempt, dir int, path 
 		d = l.doubts(s, tid, a, file, &c)
 		c.Doubtful = d != nil
 	}
+	if fresh {
+		c.Starter = l.of(c.Parent).number
+	}
 	there := waits()
 	if !there || fresh && !l.add(s, tid, a) {
 		if unix.Close(pidfd); there {
@@ -106,7 +109,7 @@ func (l *Learner) add(s status, tid int, a attempt) bool {
 	room := l.lockRoom()
 	defer l.mu.Unlock()
 	if room {
-		l.known[s.guest], l.host[s.tgid] = &process{host: s.tgid, pidfd: -1, last: a, by: tid, code: -1}, s.guest
+		l.known[s.guest], l.host[s.tgid] = &process{host: s.tgid, pidfd: -1, last: a, by: tid, code: -1, of: command{pid: s.guest}}, s.guest
 	}
 	return room
 }

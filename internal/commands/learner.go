@@ -51,6 +51,13 @@ type process struct {
 	by    int     // the thread that has made it
 	code  int     // with which a thread has wanted to end all, while another may have executed something; -1: none has
 	doubt *doubt  // GUARDED_BY(Learner.mu); nil: it has become what was told last
+	of    command // GUARDED_BY(Learner.mu)
+}
+
+// command is what a process belongs to.
+type command struct {
+	number int64 // see [control.Command]; 0: unknown
+	pid    int   // the process that has executed it, by the id that FUSE knows
 }
 
 // Begin begins to learn. sock is the socket to art-fuse, which is taken over, and ring what art-fuse takes from. told, unless it is nil, is called
@@ -180,7 +187,12 @@ func (l *Learner) Take(n *seccomp.Notification, waits func() bool) {
 // tell tells of the beginning or the end of a command.
 func (l *Learner) tell(c *control.Command) {
 	if c.Kind == control.Executed {
+		l.mu.Lock()
 		c.Number = l.last.Add(1)
+		if p := l.known[c.PID]; p != nil {
+			c.Replaces, p.of.number = p.of.number, c.Number
+		}
+		l.mu.Unlock()
 	}
 	l.out.tell(c)
 	if l.told != nil {
@@ -212,6 +224,35 @@ func (l *Learner) knows(pid int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.known[pid] != nil
+}
+
+// of returns the command that a process belongs to, by the id that FUSE knows, as far as that is known.
+func (l *Learner) of(pid int) (c command) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p := l.known[pid]; p != nil {
+		c = p.of
+	}
+	return c
+}
+
+// Command returns which command a process belongs to, by its id here: its number, and the process that has executed it, by the id that FUSE
+// knows; 0 where that is not known.
+func (l *Learner) Command(host int) (number int64, pid int) {
+	l.mu.Lock()
+	guest := l.host[host]
+	l.mu.Unlock()
+	if guest == 0 {
+		s, ok := readStatus(l.proc, host, l.level)
+		if !ok || s.guest == 0 {
+			return 0, 0
+		}
+		if guest = s.guest; !l.knows(guest) {
+			guest = l.parent(s)
+		}
+	}
+	c := l.of(guest)
+	return c.number, c.pid
 }
 
 // exits learns that a process ends by itself.
@@ -271,20 +312,24 @@ func (l *Learner) adopt(host, pid int) {
 		if known {
 			continue
 		}
-		if s, ok := l.status(child); ok && l.belongs(s.guest) {
+		if s, ok := l.status(child); ok && l.belongs(s.guest, pid) {
 			l.out.tell(&control.Command{Kind: control.Known, PID: s.guest, Parent: pid, Doubtful: early})
 		}
 	}
 }
 
-// belongs notes that art-fuse hears of a process that has executed nothing, and says whether that is new.
-func (l *Learner) belongs(pid int) bool {
+// belongs notes that art-fuse hears of a process that has executed nothing and belongs to what another one does, and says whether that is new.
+func (l *Learner) belongs(pid, to int) bool {
 	room := l.lockRoom()
 	defer l.mu.Unlock()
 	if p := l.known[pid]; p != nil && !p.ended || !room {
 		return false
 	}
-	l.known[pid] = &process{pidfd: -1, code: -1}
+	p := &process{pidfd: -1, code: -1}
+	if other := l.known[to]; other != nil {
+		p.of = other.of
+	}
+	l.known[pid] = p
 	return true
 }
 
@@ -308,6 +353,10 @@ func (l *Learner) end(pid, code int) {
 		return
 	}
 	p.ended = true
+	c := control.Command{Kind: control.Exited, PID: pid, At: now, Code: code}
+	if p.host != 0 {
+		c.Number = p.of.number
+	}
 	l.ends.remove(p.pidfd)
 	if p.host != 0 {
 		delete(l.host, p.host)
@@ -315,7 +364,7 @@ func (l *Learner) end(pid, code int) {
 	l.past = append(l.past, past{pid, p, now})
 	l.forgetPast(now)
 	l.mu.Unlock()
-	l.tell(&control.Command{Kind: control.Exited, PID: pid, At: now, Code: code})
+	l.tell(&c)
 }
 
 // maps learns that a process maps a file to write to it.
@@ -362,7 +411,7 @@ func (l *Learner) answer() {
 			}
 			known.Doubtful = !l.settle(known.Parent, 0, c.PID)
 			if known.Parent != 0 && !known.Thread {
-				l.belongs(c.PID)
+				l.belongs(c.PID, known.Parent)
 			}
 		}
 		l.out.answer(&known)

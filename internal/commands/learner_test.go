@@ -192,7 +192,7 @@ func TestManyForks(t *testing.T) {
 	g, e := newGuest(t), newExecuting(t)
 	g.most = 10
 	for i := range g.most {
-		g.belongs(1<<30 + i)
+		g.belongs(1<<30+i, 0)
 	}
 	e.by(g, os.Getpid(), "/bin/sh", "one")
 	g.becomes(t, "executed one")

@@ -51,8 +51,9 @@ type Command struct {
 	Code int
 	// Inode is the file, of Mapped.
 	Inode uint64
-	// Number is of Executed: commands count from 1.
-	Number int64
+	// Number is that of the command, of Executed and Exited: commands count from 1. Starter is of Executed, the number of the command that has started
+	// the process, and Replaces that of the one which it was before; 0: unknown, or none.
+	Number, Starter, Replaces int64
 }
 
 // MaxArgv bounds Argv, and MaxCommand a message, in bytes.

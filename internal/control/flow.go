@@ -125,6 +125,8 @@ type Flow struct {
 	Open         bool     // it has not ended: Ended means nothing
 	PID          int      // of the guest's process, in the host's numbers; 0: unknown
 	Command      []string // as that process says; none: unknown
+	Process      int64    // the number of the command that it belongs to, where commands are learnt; 0: unknown
+	Guest        int      // the process that has executed that, in the guest's numbers; 0: unknown
 	// What is "" of a flow that counts those which were not kept.
 	What, Address  string
 	Port           int

@@ -82,6 +82,7 @@ type Denial struct {
 	Why     string   `json:"why,omitempty"`
 	Allow   string   `json:"allow,omitempty"` // what would permit it: of a call --allow, of a name --network
 	PID     int      `json:"pid,omitempty"`
+	Process int64    `json:"process,omitempty"`
 	Program string   `json:"program,omitempty"` // what a process that made a call calls itself
 	Command []string `json:"command,omitempty"`
 }

@@ -288,7 +288,7 @@ func (t *timeline) addFlows() error {
 		f := &flows[i]
 		var by *ran
 		for _, c := range of[key{f.Session, f.PID}] {
-			if began := f.Began.Time(); !c.Started.After(began) && (c.Ended == nil || !c.Ended.Before(began)) {
+			if began := f.Began.Time(); !c.Started.After(began) { // it may have ended, and have left others
 				by = c
 			}
 		}

@@ -52,7 +52,7 @@ func (d *denials) count(f *control.Flow) (is *denial, fresh bool) {
 	d.n++
 	is = &denial{Flow: *f}
 	if len(list) == mostOfOne-1 {
-		is.PID, is.Command = 0, nil
+		is.PID, is.Command, is.Process, is.Guest = 0, nil, 0, 0
 	}
 	d.of[key] = append(list, is)
 	d.fresh = append(d.fresh, is)

@@ -39,6 +39,7 @@ type Ledger struct {
 	save  func([]control.Flow) error // nil: it is not kept
 	asked func(control.Asking)
 	told  func(*control.Flow) // of denials
+	whose func(pid int) (number int64, guest int)
 
 	read   []byte // of a frame that has not come in full, in memory that is used for all of them; of Write
 	broken bool   // what comes makes no sense; of Write
@@ -69,7 +70,7 @@ type Ledger struct {
 func New(owner func(*control.NetEvent) (int, []string), noted func(uint64), save func([]control.Flow) error) *Ledger {
 	return &Ledger{
 		owner: owner, noted: noted, save: save,
-		open: map[uint64]*control.Flow{}, saved: map[uint64]bool{}, denials: denials{of: map[string][]*denial{}}, asks: newAsks(), asked: func(control.Asking) {}, told: func(*control.Flow) {}, followers: map[chan []control.Flow]struct{}{},
+		open: map[uint64]*control.Flow{}, saved: map[uint64]bool{}, denials: denials{of: map[string][]*denial{}}, asks: newAsks(), asked: func(control.Asking) {}, told: func(*control.Flow) {}, whose: func(int) (int64, int) { return 0, 0 }, followers: map[chan []control.Flow]struct{}{},
 	}
 }
 
@@ -159,10 +160,21 @@ func (l *Ledger) flow(e *control.NetEvent) control.Flow {
 	return f
 }
 
+// OnOwner has something called that knows which command a process belongs to, before art-net is started: see [control.Flow]. It must not call the
+// ledger.
+func (l *Ledger) OnOwner(whose func(pid int) (number int64, guest int)) { l.whose = whose }
+
+// find finds whose an event is.
+func (l *Ledger) find(f *control.Flow, e *control.NetEvent) {
+	if f.PID, f.Command = l.owner(e); f.PID != 0 {
+		f.Process, f.Guest = l.whose(f.PID)
+	}
+}
+
 func (l *Ledger) begun(e *control.NetEvent) {
 	f := l.flow(e)
 	f.Open = true
-	f.PID, f.Command = l.owner(e)
+	l.find(&f, e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.open) >= mostOpen || l.full() {
@@ -201,7 +213,7 @@ func (l *Ledger) over(e *control.NetEvent) {
 func (l *Ledger) deny(e *control.NetEvent) {
 	f := l.flow(e)
 	f.Denied = true
-	f.PID, f.Command = l.owner(e)
+	l.find(&f, e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d, fresh := l.denials.count(&f)

@@ -1,12 +1,12 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -162,26 +162,17 @@ func (s *session) tellCommands() func(*control.Command) {
 		return nil
 	}
 	stream := s.events // which takes no more once the session has ended
-	var mu sync.Mutex
-	numbers := map[int]int64{} // of commands, by their process
 	return func(c *control.Command) {
-		mu.Lock()
-		defer mu.Unlock()
 		switch c.Kind {
 		case control.Executed:
-			e := events.Exec{PID: c.PID, Cut: c.Cut, Dir: c.Dir, Command: split(c.Argv)}
-			if e.Parent = numbers[c.Parent]; c.Parent == c.PID {
-				e.Parent, e.Replaces = 0, numbers[c.PID]
-			}
-			e.Process, numbers[c.PID] = c.Number, c.Number
-			stream.TellAt(c.At, events.Executed, e)
+			stream.TellAt(c.At, events.Executed, events.Exec{
+				Process: c.Number, Parent: c.Starter, Replaces: c.Replaces, PID: c.PID, Cut: c.Cut, Dir: c.Dir, Command: split(c.Argv),
+			})
 		case control.Exited:
-			n := numbers[c.PID]
-			if n == 0 {
+			if c.Number == 0 { // it has executed nothing
 				return
 			}
-			delete(numbers, c.PID)
-			e := events.Exit{Process: n, PID: c.PID}
+			e := events.Exit{Process: c.Number, PID: c.PID}
 			if c.Code >= 0 {
 				e.Code = &c.Code
 			}
@@ -198,6 +189,6 @@ func split(argv []byte) []string {
 // nameDenied tells of something that is refused on the network.
 func (s *session) nameDenied(f *control.Flow) {
 	s.events.TellAt(f.Began, events.Denied, events.Denial{
-		Name: netrule.Shown(f.What), Port: f.Port, Network: f.Protocol, Why: f.Why, Allow: f.Allow, PID: f.PID, Command: f.Command,
+		Name: netrule.Shown(f.What), Port: f.Port, Network: f.Protocol, Why: f.Why, Allow: f.Allow, PID: cmp.Or(f.Guest, f.PID), Process: f.Process, Command: f.Command,
 	})
 }

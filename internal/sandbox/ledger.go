@@ -50,6 +50,12 @@ func (s *session) beginLedger(orders *os.File) error {
 	defer s.registry.mu.Unlock()
 	n.ledger = netledger.New(n.owners.Find, noted, save)
 	n.ledger.OnDenied(s.nameDenied)
+	n.ledger.OnOwner(func(pid int) (int64, int) {
+		if learner := s.calls.learner.Load(); learner != nil {
+			return learner.Command(pid)
+		}
+		return 0, 0
+	})
 	s.registry.ledger = n.ledger
 	if s.net == nil { // only ports are published
 		return nil
