@@ -71,7 +71,7 @@ func showLog(ctx context.Context, c *flags.Command, args []string) error {
 	case len(words) > 0:
 		return c.Wrong("--command is of all paths")
 	default:
-		return history.Timeline(ctx, history.TimelineOptions{DB: p.db, Dir: p.dir, Command: commands, Stdout: o.Stdout, Terminal: o.Terminal, JSON: o.JSON})
+		return history.Timeline(ctx, history.TimelineOptions{DB: p.db, Dir: p.dir, Command: commands, Stdout: o.Stdout, Stderr: os.Stderr, Terminal: o.Terminal, JSON: o.JSON})
 	}
 	if err == nil && len(words) > 0 {
 		var spans []history.Span
@@ -106,6 +106,7 @@ func timeline(ctx context.Context, c *flags.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	t.Stderr = os.Stderr
 	t.DB, t.Dir, t.Stdout, t.Terminal, t.JSON = p.db, p.dir, o.Stdout, o.Terminal, o.JSON
 	return history.Timeline(ctx, t)
 }

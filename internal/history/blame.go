@@ -61,11 +61,6 @@ func Blame(ctx context.Context, o BlameOptions) error {
 	if d.host != nil {
 		defer d.host.Close()
 	}
-	at, err := d.inHome([]string{o.Path}, d.knows)
-	if err != nil {
-		return err
-	}
-	b.names = strings.Split(at[0], "/")
 	if b.checkpoints, err = now.Checkpoints(); err == nil {
 		b.sessions, err = now.Sessions()
 	}
@@ -75,7 +70,14 @@ func Blame(ctx context.Context, o BlameOptions) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", o.DB, err)
 	}
-	if err := b.begin(); err != nil {
+	at, err := d.inHome([]string{o.Path}, func(rel string) bool { return d.knows(rel) || d.knew(b.checkpoints, rel) })
+	if err != nil {
+		return err
+	}
+	b.names = strings.Split(at[0], "/")
+	if err := b.begin(); errors.Is(err, unix.ENOENT) {
+		return cli.WithHint(fmt.Errorf("blame %s: it is not there any more", quote.Name(o.Path, o.Terminal)), "art log with the path says where it has changed")
+	} else if err != nil {
 		return fmt.Errorf("blame %s: %w", quote.Name(o.Path, o.Terminal), err)
 	}
 	for more := true; more && err == nil; {

@@ -20,7 +20,8 @@ type TimelineOptions struct {
 	Command  string // a pattern that command lines match, in which "*" is any text, or "": all
 	All      bool   // also commands that have changed nothing, and all paths
 	Stdout   io.Writer
-	Terminal bool // Stdout is one
+	Stderr   io.Writer // gets a line if there is nothing to show
+	Terminal bool      // Stdout is one
 	JSON     bool
 	HTML     bool
 }
@@ -91,6 +92,9 @@ func Timeline(ctx context.Context, o TimelineOptions) error {
 	}
 	if err := t.gather(); err != nil {
 		return fmt.Errorf("read %s: %w", o.DB, err)
+	}
+	if len(t.commands) == 0 && t.quiet == 0 {
+		fmt.Fprintln(o.Stderr, "art: no such command is known: they are learnt in sessions that run with --commands")
 	}
 	switch {
 	case o.HTML:

@@ -74,7 +74,7 @@ func ofCommands(t *testing.T) string {
 func timelineOf(t *testing.T, o TimelineOptions) string {
 	t.Helper()
 	var out bytes.Buffer
-	o.Dir, o.Stdout = t.TempDir(), &out
+	o.Dir, o.Stdout, o.Stderr = t.TempDir(), &out, t.Output()
 	if err := Timeline(context.Background(), o); err != nil {
 		t.Fatal(err)
 	}
