@@ -81,7 +81,8 @@ func (l *Learner) settle(pid, tid, asks int) bool {
 		if p.last == d.tried {
 			p.last = attempt{} // the same once more is something new
 		}
-		l.tell(&d.was)
+		l.number(&d.was)
+		l.pass(&d.was)
 		return true
 	}
 	if is != "" { // else it is gone, or is a program that may not be looked at

@@ -186,14 +186,25 @@ func (l *Learner) Take(n *seccomp.Notification, waits func() bool) {
 
 // tell tells of the beginning or the end of a command.
 func (l *Learner) tell(c *control.Command) {
-	if c.Kind == control.Executed {
-		l.mu.Lock()
-		c.Number = l.last.Add(1)
-		if p := l.known[c.PID]; p != nil {
-			c.Replaces, p.of.number = p.of.number, c.Number
-		}
-		l.mu.Unlock()
+	l.mu.Lock()
+	l.number(c)
+	l.mu.Unlock()
+	l.pass(c)
+}
+
+// number gives a command that begins its number. LOCKS_REQUIRED(mu)
+func (l *Learner) number(c *control.Command) {
+	if c.Kind != control.Executed {
+		return
 	}
+	c.Number = l.last.Add(1)
+	if p := l.known[c.PID]; p != nil {
+		c.Replaces, p.of.number = p.of.number, c.Number
+	}
+}
+
+// pass is tell of one that has its number. It waits for nobody.
+func (l *Learner) pass(c *control.Command) {
 	l.out.tell(c)
 	if l.told != nil {
 		l.told(c)

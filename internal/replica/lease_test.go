@@ -122,10 +122,10 @@ func (m *model) swap(ctx context.Context, name string, data []byte, tag string) 
 		next <- strconv.Itoa(m.tag)
 		return nil
 	})
-	if err == nil {
-		tag = <-next
+	if err != nil {
+		return "", err
 	}
-	return tag, err
+	return <-next, nil // and not in tag, which a request that is late still reads
 }
 
 func (m *model) entries(context.Context) (dirs, files []string, err error) {
