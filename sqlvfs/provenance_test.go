@@ -538,7 +538,8 @@ func TestHostileLogOfProcesses(t *testing.T) {
 	alter(t, path, database.WhenNeeded["art_process"]+";"+database.WhenNeeded["art_change"]+`;
 		INSERT INTO art_process (id, session, parent, pid, argv, cut, dir, started, started_nsec, exit_code) VALUES
 			(1, 1, NULL, 8, CAST('true' || x'00' AS BLOB), 0, NULL, 1, 1, NULL), (2, 'x', 9, 1<<40, zeroblob(1000000), 7, zeroblob(1000000), 'y', -5, 1<<40),
-			((1<<48)-1, 1, NULL, 8, x'', 0, NULL, 1, 1, NULL), (1<<60, 1, NULL, 8, x'', 0, NULL, 1, 1, NULL), (-1, 1, NULL, 8, x'', 0, NULL, 1, 1, NULL);
+			((1<<48)-1, 1, NULL, 8, x'', 0, NULL, 1, 1, NULL), (1<<60, 1, NULL, 8, x'', 0, NULL, 1, 1, NULL), (-1, 1, NULL, 8, x'', 0, NULL, 1, 1, NULL),
+			(3, 1, NULL, 8, x'', 0, NULL, 900000000000000, 1, NULL), (4, 1, NULL, 8, zeroblob(120000000), 0, NULL, 900000000000000, 1, NULL);
 		INSERT INTO art_change VALUES (2, 0, 1, 0, '', 2, 1, 2), (2, 0, 7, 0, '', 2, 1, 2), (2, 'x', 1, 0, '', 2, 1, 2), (2, 1, 1, 1, '../x', 8, 1, 2), (2, 1, 1, 1, zeroblob(100000), 8, 1, 2),
 			(2, 2, 1, 0, '', 64, 1, 2), (1<<60, 2, 1, 0, '', 2, 1, 2), (2, 2, 1, 1<<60, 'a', 8, 1, 2), (3, 2, 1, 0, '', 8, 1, 2), (2, 1<<60, 1, 0, '', 2, -1<<62, 1<<62)`)
 	m, err := OpenMoment(path, "")
@@ -562,7 +563,7 @@ func TestHostileLogOfProcesses(t *testing.T) {
 	}
 	must(t, s.Close())
 	got := findings(t, path)
-	if strings.Count(got, "process") != 12 || strings.Contains(got, "process 1 of the log") {
+	if strings.Count(got, "process") != 13 || strings.Contains(got, "process 1 of the log") {
 		t.Errorf("the check finds %s", got)
 	}
 }

@@ -135,8 +135,11 @@ func (m *Moment) processes(l *log, budget *int, where string, args ...any) (list
 		}
 		return id | int64(l.layer)<<layerShift
 	}
-	err = m.s.tx.each(`SELECT id, session, ifnull(parent, 0), ifnull(pid, 0), substr(CAST(argv AS BLOB), 1, 4096), cut, substr(CAST(dir AS BLOB), 1, 4096),
-		started, started_nsec, ended, ended_nsec, exit_code FROM `+l.schema+".art_process WHERE "+where+" ORDER BY id LIMIT ?", func(q *sqlite3.Stmt) {
+	text := func(column string) string { // what is too long for SQLite to take apart is not looked at
+		return "iif(octet_length(" + column + ")<1000000, substr(CAST(" + column + " AS BLOB), 1, 4096), x'')"
+	}
+	err = m.s.tx.each("SELECT id, session, ifnull(parent, 0), ifnull(pid, 0), "+text("argv")+", cut, "+text("dir")+
+		", started, started_nsec, ended, ended_nsec, exit_code FROM "+l.schema+".art_process WHERE "+where+" ORDER BY id LIMIT ?", func(q *sqlite3.Stmt) {
 		p := Process{
 			ID: number(q.ColumnInt64(0)), Layer: l.layer, Session: max(0, q.ColumnInt64(1)), Parent: number(q.ColumnInt64(2)), PID: int(q.ColumnInt64(3)),
 			Cut: q.ColumnInt64(5) != 0, Dir: string(q.ColumnRawBlob(6)), Started: scanTime(q, 7),
@@ -157,12 +160,15 @@ func (m *Moment) processes(l *log, budget *int, where string, args ...any) (list
 		if p.Parent >= p.ID { // a process that has started another one has a lower number
 			p.Parent = 0
 		}
-		if p.ID != 0 && p.PID >= 0 && p.Started.Valid() && (p.Ended == nil || p.Ended.Valid()) {
+		if p.ID != 0 && p.PID >= 0 && inCalendar(p.Started) && (p.Ended == nil || inCalendar(*p.Ended)) {
 			list = append(list, p)
 		}
 	}, append(args, int64(maxProcessesRead))...)
 	return list, err
 }
+
+// inCalendar tells whether a time is in a year that RFC 3339 can say, from 1970 on.
+func inCalendar(t Timespec) bool { return t.Valid() && t.Sec >= 0 && t.Sec <= 253402300799 }
 
 func (m *Moment) changes(l *log, see func(Change), where string, args ...any) error {
 	until := l.until
