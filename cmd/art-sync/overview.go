@@ -144,7 +144,7 @@ func list(_ context.Context, c *flags.Command, args []string) error {
 		return err
 	}
 	if len(line.Words) > 0 {
-		return listCopies(line.Words[0], o.JSON)
+		return listCopies(c, line.Words[0], o.JSON)
 	}
 	databases, err := databaseDir()
 	if err != nil {
@@ -192,9 +192,9 @@ func databaseDir() (string, error) {
 }
 
 // listCopies becomes art-replicate, which lists the copies at a place and below it.
-func listCopies(url string, asJSON bool) error {
+func listCopies(c *flags.Command, url string, asJSON bool) error {
 	if _, err := where.Parse(url); err != nil {
-		return err
+		return c.Wrong("%w", err)
 	}
 	path, err := libexec.Find("art-replicate")
 	if err == nil {
