@@ -62,8 +62,9 @@ type Job struct {
 	taken   atomic.Int64 // by the place, in bytes
 	db      *litestream.DB
 	store   *litestream.Store
-	tenure  *tenure // of the generation that is written
-	release func()  // see hold
+	tenure  *tenure       // of the generation that is written
+	whole   chan struct{} // is closed once that has all of the database
+	release func()        // see hold
 	// file is the database. Litestream's SQLite has locks of the process's, which the kernel drops when the process closes any descriptor
 	// of the file (fcntl(2)): so this one is opened before, closed after, and nothing else opens the database or its log meanwhile.
 	file *os.File
@@ -231,6 +232,7 @@ func (j *Job) begin() (err error) {
 	j.store.SnapshotRetention = retention
 	j.store.CompactionMonitorEnabled = false // see compact
 	db.ShutdownSyncTimeout = 0               // NewStore has set it
+	j.whole = make(chan struct{})
 	return j.store.Open(context.Background())
 }
 
@@ -284,6 +286,7 @@ func (j *Job) waits() bool {
 
 // upload copies those files to the place.
 func (j *Job) upload(ctx context.Context) {
+	whole := sync.OnceFunc(func() { close(j.whole) })
 	for wait := look / 2; ; {
 		if j.waits() || j.db.Replica.Pos().IsZero() {
 			began := time.Now()
@@ -291,7 +294,9 @@ func (j *Job) upload(ctx context.Context) {
 			if pos, perr := j.db.Pos(); perr == nil && pos.IsZero() {
 				err = nil // nothing was read yet
 			} else if err == nil {
-				err = j.tenure.confirm(ctx)
+				if err = j.tenure.confirm(ctx); err == nil {
+					whole()
+				}
 			}
 			j.uploaded(ctx, began, err)
 			wait = look / 2
@@ -326,14 +331,22 @@ func (j *Job) compact(ctx context.Context) {
 			}
 		})
 	}
-	levels.Go(func() {
-		if removed := j.tenure.prune(ctx, time.Now().Add(-retention)); len(removed) > 0 {
-			_ = j.tenure.renew(ctx, func(h *Head) { // the next session does it
-				h.Generations = slices.DeleteFunc(h.Generations, func(g Generation) bool { return removed[g.ID] })
-			})
-		}
-	})
+	levels.Go(func() { j.prune(ctx) })
 	levels.Wait()
+}
+
+// prune removes old generations, once the one that is written has all: until then an older one may be the only copy, whatever clocks say.
+func (j *Job) prune(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-j.whole:
+	}
+	if removed := j.tenure.prune(ctx, time.Now().Add(-retention)); len(removed) > 0 {
+		_ = j.tenure.renew(ctx, func(h *Head) { // the next session does it
+			h.Generations = slices.DeleteFunc(h.Generations, func(g Generation) bool { return removed[g.ID] })
+		})
+	}
 }
 
 // uploaded notes how an attempt went.
