@@ -69,7 +69,7 @@ func run(args []string) error {
 			return nil
 		}
 		hint := ""
-		var hinted interface{ Hint() string }
+		var hinted cli.Hinted
 		if errors.As(err, &hinted) {
 			hint = hinted.Hint()
 		}
@@ -114,7 +114,7 @@ func copyDatabase() error {
 	}
 	if err != nil {
 		state := control.ReplicaState{Why: err.Error(), Refused: true}
-		var hinted interface{ Hint() string }
+		var hinted cli.Hinted
 		if errors.As(err, &hinted) {
 			state.Hint = hinted.Hint()
 		}

@@ -146,7 +146,7 @@ func (o *request) fetchRemote() error {
 }
 
 func hintOf(err error) string {
-	var hinted interface{ Hint() string }
+	var hinted cli.Hinted
 	if errors.As(err, &hinted) {
 		return hinted.Hint()
 	}
