@@ -69,8 +69,8 @@ func restore(url, path, at string) error {
 	return nil
 }
 
-// fetch has the database at path go on from the copy at a place, for the session with a token.
-func fetch(url, path, token string, takeOver bool) error {
+// fetch has the database at path go on from the copy at a place, for the session with a token. If quiet, it says only what nobody may miss.
+func fetch(url, path, token string, takeOver, quiet bool) error {
 	unix.Umask(0o077)
 	debug.SetMemoryLimit(memory)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -85,8 +85,13 @@ func fetch(url, path, token string, takeOver bool) error {
 	if err := confine.Replicate(dirs, read()); err != nil {
 		return err
 	}
+	say := func(format string, args ...any) {
+		if !quiet {
+			fmt.Fprintf(os.Stderr, "art: "+format+"\n", args...)
+		}
+	}
 	found, who, err := replica.Fetch(ctx, url, path, token, takeOver, func(why string) {
-		fmt.Fprintf(os.Stderr, "art: %s; waiting for half a minute, whether it lives\n", why)
+		say("%s; waiting for half a minute, whether it lives", why)
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -96,11 +101,11 @@ func fetch(url, path, token string, takeOver bool) error {
 	}
 	switch found {
 	case replica.Nothing:
-		fmt.Fprintf(os.Stderr, "art: %s: there is no copy yet, and the database is new\n", cli.Printable(url))
+		say("%s: there is no copy yet, and the database is new", cli.Printable(url))
 	case replica.Aside:
 		fmt.Fprintf(os.Stderr, "art: another session has gone on from %s: what was here, and may not be copied, is now %s.left-*\n", cli.Printable(url), cli.Printable(path))
 	case replica.Brought:
-		fmt.Fprintf(os.Stderr, "art: %s is brought back, as of %s\n", cli.Printable(url), who.Changed.Local().Format(time.DateTime))
+		say("%s is brought back, as of %s", cli.Printable(url), who.Changed.Local().Format(time.DateTime))
 	}
 	return nil
 }

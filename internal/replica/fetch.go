@@ -62,16 +62,27 @@ func Fetch(ctx context.Context, url, path, token string, takeOver bool, wait fun
 			return 0, nil, err
 		}
 	}
+	made := path + ".fetched"
+	defer removeDatabase(made)
+	// While a session that may have died is waited for, its copy is brought back: mostly that is all.
+	var ahead sync.WaitGroup
+	defer ahead.Wait()
+	early, stop := context.WithCancel(ctx)
+	defer stop()
 	// It does not have to go on from anything: nothing is copied by this lease.
-	t, err := who.await(ctx, c.store, wait)
+	t, err := who.await(ctx, c.store, func(held string) {
+		wait(held)
+		ahead.Go(func() { _ = c.anew(early, made) }) // or it is brought back later
+	})
 	if err != nil {
 		return 0, nil, err
 	}
-	hold, stop := context.WithCancel(ctx)
+	hold, end := context.WithCancel(ctx)
 	var holding sync.WaitGroup
 	holding.Go(func() { t.hold(hold, func(*Head) {}) })
-	err = c.fetch(ctx, t, path, here == Here)
-	stop()
+	ahead.Wait()
+	err = c.fetch(ctx, t, made, path, here == Here)
+	end()
 	holding.Wait()
 	if err != nil {
 		_ = t.end(ctx, func(*Head) {}) // or it runs out
@@ -109,17 +120,13 @@ func (c *claimant) await(ctx context.Context, s *store, wait func(string)) (*ten
 	}
 }
 
-// fetch brings the copy back with the lease in hand, and renames what is in its place.
-func (c *Copy) fetch(ctx context.Context, t *tenure, path string, aside bool) error {
+// fetch has path be all of the copy, with the lease in hand, and renames what is in its place. made may be the copy as it was earlier.
+func (c *Copy) fetch(ctx context.Context, t *tenure, made, path string, aside bool) error {
 	c.Who = t.head // with every generation up to that of this lease
-	made := path + ".fetched"
-	for _, suffix := range []string{"", "-wal", "-shm"} { // of one that was killed
-		if err := os.Remove(made + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return cli.Reason(err)
+	if !c.whole(ctx, t, made) {
+		if err := c.anew(ctx, made); err != nil {
+			return err
 		}
-	}
-	if err := c.Restore(ctx, made, time.Time{}); err != nil {
-		return err
 	}
 	if aside {
 		// It is one file, and no session has it.
@@ -137,4 +144,34 @@ func (c *Copy) fetch(ctx context.Context, t *tenure, path string, aside bool) er
 		return fmt.Errorf("put it at %s: %w", path, err)
 	}
 	return syncDirectory(filepath.Dir(path))
+}
+
+// anew brings the copy back as made, of which a killed process may have left something.
+func (c *Copy) anew(ctx context.Context, made string) error {
+	if err := removeDatabase(made); err != nil {
+		return err
+	}
+	return c.Restore(ctx, made, time.Time{})
+}
+
+// whole tells whether made is all that the copy has.
+func (c *Copy) whole(ctx context.Context, t *tenure, made string) bool {
+	if _, err := os.Lstat(made); err != nil {
+		return false
+	}
+	who := claimant{}
+	var err error
+	if who.mine, who.continues, err = identify(made, ""); err != nil {
+		return false
+	}
+	return who.heir(ctx, c.store, t.head, t.generation.ID) == nil
+}
+
+func removeDatabase(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return cli.Reason(err)
+		}
+	}
+	return nil
 }

@@ -128,13 +128,11 @@ func (o *request) fetchRemote() error {
 	if o.remote == "" {
 		return nil
 	}
-	cmd, err := libexec.Command("art-replicate", "fetch", o.remote, o.Database, o.token, strconv.FormatBool(o.TakeOver))
+	cmd, err := libexec.Command("art-replicate", "fetch", o.remote, o.Database, o.token, strconv.FormatBool(o.TakeOver), strconv.FormatBool(o.Quiet))
 	if err != nil {
 		return err
 	}
-	if !o.Quiet {
-		cmd.Stderr = os.Stderr
-	}
+	cmd.Stderr = os.Stderr
 	failure, err := cmd.Output()
 	if err == nil {
 		return nil

@@ -1,0 +1,129 @@
+package replica
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// orphan makes a copy whose session has died, with a lease of so many seconds, and removes its database.
+func orphan(t *testing.T, dir string, seconds int) {
+	t.Helper()
+	database := filepath.Join(t.TempDir(), "a.db")
+	s, err := sqlvfs.Open(database, sqlvfs.Options{Create: true, Root: sqlvfs.NewRoot(), Replicated: true})
+	must(t, err)
+	cmd := exec.Command(os.Args[0], "copy", database, dir, "1000000000")
+	stdin, err := cmd.StdinPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	add := func(name string) {
+		t.Helper()
+		must(t, s.Update(func(tx *sqlvfs.Tx) error {
+			in, err := tx.New(sqlvfs.Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
+			if err != nil {
+				return err
+			}
+			return tx.Link(tx.Root(), name, in)
+		}))
+		must(t, s.Sync())
+	}
+	copies := func() int {
+		all, _ := filepath.Glob(filepath.Join(dir, "generation-*/ltx/0/*.ltx"))
+		return len(all)
+	}
+	for i, name := range []string{"first", "second"} {
+		add(name)
+		for end := time.Now().Add(30 * time.Second); copies() < i+1; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("there is no copy")
+			}
+		}
+	}
+	must(t, s.Close())
+	must(t, stdin.Close())
+	must(t, cmd.Wait())
+	place, err := open(t.Context(), "file://"+dir)
+	must(t, err)
+	head, tag, err := readHead(t.Context(), place.own)
+	must(t, err)
+	head.State, head.Lease.Ended, head.Lease.Machine, head.Lease.Seconds = Running, false, "another", seconds
+	data, err := json.Marshal(head)
+	must(t, err)
+	_, err = place.own.swap(t.Context(), headName, data, tag)
+	must(t, err)
+}
+
+// names are those in the root directory of a database.
+func names(t *testing.T, path string) (all []string) {
+	t.Helper()
+	s, err := sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true})
+	must(t, err)
+	defer s.Close()
+	must(t, s.View(func(tx *sqlvfs.Tx) error {
+		for _, name := range []string{"first", "second"} {
+			if child, _, _, err := tx.Child(tx.Root(), name); err != nil {
+				return err
+			} else if child.Ino != 0 {
+				all = append(all, name)
+			}
+		}
+		return nil
+	}))
+	return all
+}
+
+// A copy is brought back while its lease runs out. What arrives there meanwhile is not missed.
+func TestFetchAhead(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		dir, path := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
+		orphan(t, dir, 3)
+		all, _ := filepath.Glob(filepath.Join(dir, "generation-*/ltx/0/*.ltx"))
+		last := all[len(all)-1]
+		if late {
+			must(t, os.Rename(last, last+"-late"))
+		}
+		var ahead os.FileInfo
+		done := make(chan struct{})
+		looked := make(chan struct{})
+		wait := func(string) {
+			go func() {
+				defer close(looked)
+				for ahead == nil {
+					select {
+					case <-done:
+						return
+					case <-time.After(5 * time.Millisecond):
+						ahead, _ = os.Lstat(path + ".fetched")
+					}
+				}
+				if late {
+					_ = os.Rename(last+"-late", last)
+				}
+			}()
+		}
+		found, _, err := Fetch(t.Context(), "file://"+dir, path, "u", false, wait)
+		close(done)
+		must(t, err)
+		<-looked
+		if ahead == nil {
+			t.Fatal("nothing was brought back before the lease had run out")
+		}
+		is, err := os.Lstat(path)
+		must(t, err)
+		if found != Brought || os.SameFile(is, ahead) == late {
+			t.Errorf("late %v: found %v, and the database is what was brought back early: %v", late, found, os.SameFile(is, ahead))
+		}
+		if got := names(t, path); len(got) != 2 {
+			t.Errorf("late %v: it has %v", late, got)
+		}
+		if left, _ := filepath.Glob(path + ".*"); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+}
