@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/confine"
@@ -40,10 +41,13 @@ func restore(url, path, at string) error {
 	if err := confine.Replicate([]string{dir}, read(), from...); err != nil {
 		return err
 	}
+	progress := newProgress(false)
 	copied, err := replica.Find(ctx, url)
 	if err == nil {
+		copied.Progress = progress
 		err = copied.Restore(ctx, path, when)
 	}
+	progress.Erase()
 	if err != nil {
 		if ctx.Err() != nil {
 			err = errors.New("it was interrupted")
@@ -90,9 +94,11 @@ func fetch(url, path, token string, takeOver, quiet bool) error {
 			fmt.Fprintf(os.Stderr, "art: "+format+"\n", args...)
 		}
 	}
+	progress := newProgress(quiet)
 	found, who, err := replica.Fetch(ctx, url, path, token, takeOver, func(why string) {
 		say("%s; waiting for half a minute, whether it lives", why)
-	})
+	}, progress)
+	progress.Erase()
 	if err != nil {
 		if ctx.Err() != nil {
 			err = errors.New("it was interrupted")
@@ -108,4 +114,12 @@ func fetch(url, path, token string, takeOver, quiet bool) error {
 		say("%s is brought back, as of %s", cli.Printable(url), who.Changed.Local().Format(time.DateTime))
 	}
 	return nil
+}
+
+// newProgress shows on a terminal how much of a copy is here.
+func newProgress(quiet bool) *cli.Progress {
+	if quiet || !term.IsTerminal(int(os.Stderr.Fd())) {
+		return cli.NewProgress(nil, "art")
+	}
+	return cli.NewProgress(os.Stderr, "art")
 }

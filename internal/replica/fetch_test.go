@@ -107,7 +107,7 @@ func TestFetchAhead(t *testing.T) {
 				}
 			}()
 		}
-		found, _, err := Fetch(t.Context(), "file://"+dir, path, "u", false, wait)
+		found, _, err := Fetch(t.Context(), "file://"+dir, path, "u", false, wait, nil)
 		close(done)
 		must(t, err)
 		<-looked

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/benbjohnson/litestream"
+	"github.com/superfly/ltx"
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
@@ -23,6 +25,8 @@ import (
 type Copy struct {
 	store *store
 	Who   *Head
+	// Progress, if not nil, is told what is fetched to bring it back.
+	Progress *cli.Progress
 }
 
 // Find looks for a copy at a place.
@@ -115,9 +119,10 @@ func (c *Copy) bring(ctx context.Context, path string, at time.Time) error {
 		if err != nil {
 			return explain(err)
 		}
-		r := litestream.NewReplicaWithClient(nil, client)
+		r := litestream.NewReplicaWithClient(nil, &watchedClient{client, c.Progress})
 		plan, err := litestream.CalcRestorePlan(ctx, client, 0, at, slog.Default())
 		if err == nil {
+			c.expect(plan)
 			options := litestream.NewRestoreOptions()
 			options.OutputPath, options.TXID = path, plan[len(plan)-1].MaxTXID
 			if err = r.Restore(ctx, options); err == nil {
@@ -138,4 +143,42 @@ func (c *Copy) bring(ctx context.Context, path string, at time.Time) error {
 	}
 	return cli.WithHint(fmt.Errorf("the copy has no state of %s: it goes back to %s", at.Local().Format(time.DateTime), since.Local().Format(time.DateTime)),
 		"name a later time, or leave --at out")
+}
+
+// expect says how much is to be fetched.
+func (c *Copy) expect(plan []*ltx.FileInfo) {
+	if c.Progress == nil {
+		return
+	}
+	var bytes int64
+	for _, file := range plan {
+		bytes += file.Size
+	}
+	c.Progress.Phase("bring the copy back")
+	c.Progress.Expect(0, bytes)
+}
+
+// watchedClient tells how much is read of a copy.
+type watchedClient struct {
+	litestream.ReplicaClient
+	progress *cli.Progress // or nil
+}
+
+func (c *watchedClient) OpenLTXFile(ctx context.Context, level int, from, to ltx.TXID, offset, size int64) (io.ReadCloser, error) {
+	r, err := c.ReplicaClient.OpenLTXFile(ctx, level, from, to, offset, size)
+	if err != nil || c.progress == nil {
+		return r, err
+	}
+	return &watchedReader{r, c.progress}, nil
+}
+
+type watchedReader struct {
+	io.ReadCloser
+	progress *cli.Progress
+}
+
+func (r *watchedReader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	r.progress.Add(0, int64(n))
+	return n, err
 }
