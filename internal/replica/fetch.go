@@ -64,6 +64,11 @@ func Fetch(ctx context.Context, url, path, token string, takeOver bool, wait fun
 		}
 	}
 	made := path + ".fetched"
+	unlock, err := lockBeside(made)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer unlock()
 	defer removeDatabase(made)
 	// While a session that may have died is waited for, its copy is brought back: mostly that is all.
 	var ahead sync.WaitGroup
@@ -175,4 +180,28 @@ func removeDatabase(path string) error {
 		}
 	}
 	return nil
+}
+
+// lockBeside keeps other processes from bringing a copy back as made, until unlock is called.
+func lockBeside(made string) (unlock func(), err error) {
+	name := made + ".lock"
+	for {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return nil, cli.Reason(err)
+		}
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			f.Close()
+			if errors.Is(err, unix.EWOULDBLOCK) {
+				err = cli.WithHint(errors.New("another session is bringing the copy back here"), "wait for that one, which art ps shows then")
+			}
+			return nil, err
+		}
+		mine, merr := f.Stat()
+		there, terr := os.Lstat(name)
+		if merr == nil && terr == nil && os.SameFile(mine, there) { // otherwise the one before has just removed it
+			return func() { os.Remove(name); f.Close() }, nil
+		}
+		f.Close()
+	}
 }

@@ -127,3 +127,23 @@ func TestFetchAhead(t *testing.T) {
 		}
 	}
 }
+
+// Two that bring a copy back at once do not touch each other's: one does it, the other is told.
+func TestFetchAtOnce(t *testing.T) {
+	dir, path := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
+	orphan(t, dir, 2)
+	var second error
+	found, _, err := Fetch(t.Context(), "file://"+dir, path, "u", false, func(string) {
+		_, _, second = Fetch(t.Context(), "file://"+dir, path, "v", false, func(string) {}, nil)
+	}, nil)
+	must(t, err)
+	if got := names(t, path); found != Brought || len(got) != 2 {
+		t.Errorf("found %v, with %v", found, got)
+	}
+	if second == nil || second.Error() != "another session is bringing the copy back here" {
+		t.Errorf("the second one: %v", second)
+	}
+	if left, _ := filepath.Glob(path + ".*"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
