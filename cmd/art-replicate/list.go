@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -28,10 +29,12 @@ type listed struct {
 	Session   int64      `json:"session"`
 	Changed   *time.Time `json:"changed"`
 	Size      int64      `json:"size"`
-	User      string     `json:"user"`
-	PID       int        `json:"pid"`
-	Since     *time.Time `json:"since"`
-	Error     string     `json:"error"`
+	// Pending is null where it is not known.
+	Pending *replica.Pending `json:"pending"`
+	User    string           `json:"user"`
+	PID     int              `json:"pid"`
+	Since   *time.Time       `json:"since"`
+	Error   string           `json:"error"`
 }
 
 // list shows the copies at a place and below it.
@@ -55,15 +58,15 @@ func list(url string, asJSON bool) error {
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	if len(all) > 0 {
-		fmt.Fprintln(w, "SIZE\tCHANGED\tSTATE\tHOST\tWORKSPACE\tURL")
+		fmt.Fprintln(w, "SIZE\tCHANGED\tSTATE\tPENDING\tHOST\tWORKSPACE\tURL")
 	}
 	for _, c := range all {
 		if c.Err != nil {
-			fmt.Fprintf(w, "?\t?\t%s\t\t\t%s\n", cli.Printable(c.Err.Error()), cli.Printable(c.URL))
+			fmt.Fprintf(w, "?\t?\t%s\t?\t\t\t%s\n", cli.Printable(c.Err.Error()), cli.Printable(c.URL))
 			continue
 		}
 		h := c.Head
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cli.Bytes(h.Size), h.Changed.Local().Format(time.DateTime), cli.Printable(h.State), cli.Printable(h.Host), cli.Printable(h.Workspace), cli.Printable(c.URL))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cli.Bytes(h.Size), h.Changed.Local().Format(time.DateTime), cli.Printable(h.State), pendingCell(h), cli.Printable(h.Host), cli.Printable(h.Workspace), cli.Printable(c.URL))
 	}
 	return w.Flush()
 }
@@ -73,7 +76,7 @@ func listAsJSON(all []replica.Listed) error {
 	for _, c := range all {
 		l := listed{URL: c.URL}
 		if h := c.Head; h != nil {
-			l = listed{URL: c.URL, Database: h.Database, Workspace: h.Workspace, Host: h.Host, State: h.State, Session: h.Session, Changed: &h.Changed, Size: h.Size}
+			l = listed{URL: c.URL, Database: h.Database, Workspace: h.Workspace, Host: h.Host, State: h.State, Session: h.Session, Changed: &h.Changed, Size: h.Size, Pending: h.Pending}
 			if by := h.Lease; by != nil && !by.Ended {
 				l.User, l.PID, l.Since = by.User, by.PID, &by.Since
 			}
@@ -89,4 +92,12 @@ func listAsJSON(all []replica.Listed) error {
 	}
 	_, err := os.Stdout.WriteString(text.String())
 	return err
+}
+
+// pendingCell says how many paths are pending. While a session writes, nobody knows.
+func pendingCell(h *replica.Head) string {
+	if h.Pending == nil || h.State != replica.Ended {
+		return "?"
+	}
+	return strconv.Itoa(h.Pending.Paths())
 }

@@ -94,11 +94,6 @@ func copyDatabase() error {
 	if err != nil {
 		return fmt.Errorf("read what to copy: %w", err)
 	}
-	end := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(end)
-	}()
 	var mu sync.Mutex
 	tell := func(s control.ReplicaState) {
 		mu.Lock()
@@ -110,6 +105,11 @@ func copyDatabase() error {
 		err = confine.Replicate(written(what), read())
 	}
 	if err == nil {
+		end := make(chan struct{})
+		go func() {
+			hear(os.Stdin, job)
+			close(end)
+		}()
 		err = job.Run(end)
 	}
 	if err != nil {
@@ -123,6 +123,20 @@ func copyDatabase() error {
 	}
 	tell(control.ReplicaState{})
 	return nil
+}
+
+// hear hears what art says, until it closes standard input or has ended.
+func hear(from io.Reader, job *replica.Job) {
+	for {
+		frame, err := control.ReadFrame(from)
+		if err != nil {
+			return
+		}
+		var pending control.Pending
+		if control.Unmarshal(frame, &pending) == nil {
+			job.Count(pending)
+		}
+	}
 }
 
 // written are the directories that it writes to: the database's, where SQLite makes and removes the log, and those of the copy.

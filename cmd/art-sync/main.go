@@ -20,6 +20,7 @@ import (
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/history"
 	"github.com/riverlytech/art/internal/live"
+	"github.com/riverlytech/art/internal/overview"
 	"github.com/riverlytech/art/internal/reconcile"
 	"github.com/riverlytech/art/internal/version"
 	"github.com/riverlytech/art/internal/workspace"
@@ -234,8 +235,12 @@ func form(chosen *reconcile.Form, what reconcile.Form) func(string) error {
 // from the host's, or nothing.
 func summarize(ctx context.Context, c *flags.Command, args []string) error {
 	var opt reconcile.Options
-	if _, err := c.Parse(args, map[string]any{"mount": &opt.Dir, "db": &opt.DB}); err != nil {
+	asJSON := false
+	if _, err := c.Parse(args, map[string]any{"mount": &opt.Dir, "db": &opt.DB, "json": &asJSON}); err != nil {
 		return err
+	}
+	if asJSON {
+		return overview.Pending(ctx, opt.Dir, opt.DB, overviewOptions())
 	}
 	sum, err := reconcile.Summarize(ctx, opt)
 	if err != nil {

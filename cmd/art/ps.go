@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/quote"
 	sessions "github.com/riverlytech/art/internal/session"
@@ -88,16 +89,7 @@ func watchSessions(pending bool) error {
 type listed struct {
 	sessions.Listed
 	asked   bool
-	pending *pendingCounts // nil if there is no database, or it cannot be said
-}
-
-// pendingCounts are what art status counts.
-type pendingCounts struct {
-	Changed     int `json:"changed"`
-	Deleted     int `json:"deleted"`
-	Held        int `json:"held"`
-	Conflicts   int `json:"conflicts"`
-	Directories int `json:"directories"`
+	pending *control.Pending // nil if there is no database, or it cannot be said
 }
 
 // listSessions lists the sessions that run, with what is pending of each if that is asked for: to compare takes some
@@ -128,12 +120,12 @@ func listSessions(pending bool) []listed {
 }
 
 // pendingOf has art-sync count what is pending in a database, or returns nil if it cannot.
-func pendingOf(workspace, database string) *pendingCounts {
+func pendingOf(workspace, database string) *control.Pending {
 	cmd, err := libexec.Command("art-sync", "status", "--json", "--mount", workspace, "--db", database)
 	if err != nil {
 		return nil
 	}
-	counts := &pendingCounts{}
+	counts := &control.Pending{}
 	out, err := cmd.Output()
 	if err == nil {
 		err = json.Unmarshal(out, counts)
@@ -159,8 +151,8 @@ type sessionObject struct {
 	Memory    int64      `json:"memory"`
 	CPU       float64    `json:"cpu"`
 	// Pending is there if it was asked for; what it points to is nil where it is not known.
-	Pending **pendingCounts `json:"pending,omitempty"`
-	Error   string          `json:"error,omitempty"`
+	Pending **control.Pending `json:"pending,omitempty"`
+	Error   string            `json:"error,omitempty"`
 }
 
 func sessionsAsJSON(out io.Writer, list []listed) error {
@@ -225,7 +217,7 @@ func sessionTable(out io.Writer, list []listed, terminal bool) {
 func (l *listed) pendingCell() string {
 	switch p := l.pending; {
 	case p != nil:
-		return strconv.Itoa(p.Changed + p.Deleted + p.Held + p.Conflicts)
+		return strconv.Itoa(p.Paths())
 	case l.Err == nil && l.Database == "":
 		return "-"
 	}

@@ -1,7 +1,8 @@
 package control
 
 // ReplicaFD is a pipe with the Replica that art-replicate is to make. It copies until the other side of its standard input is closed, then
-// copies what is left, and ends; meanwhile it writes ReplicaStates as frames to its standard output.
+// copies what is left, and ends; meanwhile it writes ReplicaStates as frames to its standard output. Before the end there may be a frame of
+// Pending on its standard input.
 const ReplicaFD = 3
 
 // Replica says what is to be copied, and where to.
@@ -29,4 +30,29 @@ type ReplicaState struct {
 	// Refused says that it stays so until somebody does something about it: Hint is what.
 	Refused bool
 	Hint    string
+}
+
+// Pending counts what is pending in a database, as art status does.
+type Pending struct {
+	Changed     int `json:"changed"`
+	Deleted     int `json:"deleted"`
+	Held        int `json:"held"`
+	Conflicts   int `json:"conflicts"`
+	Directories int `json:"directories"`
+}
+
+// Paths is how many there are, without directories.
+func (p *Pending) Paths() int { return p.Changed + p.Deleted + p.Held + p.Conflicts }
+
+// pendingMost bounds each number, so that sums do not overflow.
+const pendingMost = 1 << 40
+
+// Valid tells whether these can be such numbers: what a store says may be anything.
+func (p *Pending) Valid() bool {
+	for _, n := range []int{p.Changed, p.Deleted, p.Held, p.Conflicts, p.Directories} {
+		if n < 0 || n > pendingMost {
+			return false
+		}
+	}
+	return true
 }

@@ -26,7 +26,7 @@ const syncStatus = `EXIT STATUS
 `
 
 // summary is what art calls at the end of a session.
-var summary = &Command{Name: "art-sync summary", Says: "say how much the sides differ", Synopsis: []string{"-m DIR -d DB"}, Flags: []Flag{workspace, database}, Hidden: true}
+var summary = &Command{Name: "art-sync summary", Says: "say how much the sides differ", Synopsis: []string{"-m DIR -d DB"}, Flags: []Flag{workspace, database, {Name: "json", Says: "print what is pending, as art status counts it"}}, Hidden: true}
 
 // inSync are commands of art as art-sync has them, but for those that run sessions.
 func inSync(commands []*Command) (all []*Command) {
@@ -540,11 +540,12 @@ EXAMPLES
 			Text: `  Shows the databases of workspaces, the one that was used last first: name, size,
   when it was used, workspace, and of a fork what it is one of. With a URL as of
   "art run --replicate", the copies there and below it: size, when that was noted
-  last, whether a session writes it, its host and workspace. Their content is not read.
+  last, whether a session writes it, how many paths art pull would have had to bring
+  at the end of its last session, its host and workspace. Their content is not read.
 `,
 			Flags: []Flag{
 				{Name: "json", Says: asJSON.Says,
-					More: `Its keys are "name", "workspace", "gone", "database", "parent" (what it is a fork of, or empty), "size", "history" (how many bytes of it only checkpoints have), "used", "running", "pid" and "error"; of copies "url", "database", "workspace", "host", "state" ("running" or "ended"), "session" (the number of the newest), "changed", "size", "user", "pid" and "since" (of the session that has it), and "error".`},
+					More: `Its keys are "name", "workspace", "gone", "database", "parent" (what it is a fork of, or empty), "size", "history" (how many bytes of it only checkpoints have), "used", "running", "pid" and "error"; of copies "url", "database", "workspace", "host", "state" ("running" or "ended"), "session" (the number of the newest), "changed", "size", "pending" (the numbers of art status at the end of the last session that has counted them, and "counted", when that was; null where it is not known), "user", "pid" and "since" (of the session that has it), and "error".`},
 			}},
 		{Name: "art rm", Says: "remove the database of a workspace", Synopsis: []string{"[--force] [-q] [NAME | DIR | DB | FORK]"}, Most: 1, Words: []Offer{Databases},
 			Text: `  Removes the database of the workspace that the current directory lies in, or the

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/reconcile"
 	running "github.com/riverlytech/art/internal/session"
 	"github.com/riverlytech/art/sqlvfs"
@@ -24,12 +25,7 @@ type status struct {
 	Running   bool   `json:"running"`
 	ID        string `json:"id,omitempty"` // of the session
 	PID       int    `json:"pid,omitempty"`
-	Changed   int    `json:"changed"`
-	Deleted   int    `json:"deleted"`
-	Held      int    `json:"held"`
-	Conflicts int    `json:"conflicts"`
-	// Directories were made, changed or deleted.
-	Directories int `json:"directories"`
+	control.Pending
 	// Beside are the mounts of mode overlay in which something was changed.
 	Beside []besides `json:"beside,omitempty"`
 
@@ -86,6 +82,16 @@ func Status(ctx context.Context, dir, database string, o Options) error {
 		return o.object(s)
 	}
 	return s.show(latest, &o)
+}
+
+// Pending writes what is pending in a database, by what is committed, as an object with the keys of a status that are of that.
+func Pending(ctx context.Context, dir, database string, o Options) error {
+	s := &status{Workspace: dir, Database: database}
+	o.Stderr = io.Discard
+	if err := s.compare(ctx, &o); err != nil {
+		return err
+	}
+	return o.object(&s.Pending)
 }
 
 // compare fills in the differences, as art diff finds them.

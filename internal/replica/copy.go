@@ -73,6 +73,7 @@ type Job struct {
 	since  time.Time // when what is not copied was first seen; zero: all is. GUARDED_BY(mu)
 	local  error     // why the log could not be read, the last time. GUARDED_BY(mu)
 	remote error     // why it could not be copied, the last time. GUARDED_BY(mu)
+	counts *Pending  // what is pending at the end; nil: unknown. GUARDED_BY(mu)
 }
 
 // Open finds out where a copy goes.
@@ -107,6 +108,13 @@ func leaseOf(database, token string) Lease {
 		l.Machine = hex.EncodeToString(sum[:16])
 	}
 	return l
+}
+
+// Count notes what is pending in the database, before the end.
+func (j *Job) Count(p control.Pending) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.counts = &Pending{p, now()}
 }
 
 // Run copies until end is closed, and then what is left. The error is why not all was copied.
@@ -445,7 +453,9 @@ func (j *Job) finish() error {
 		ctx, cancel := context.WithTimeout(context.Background(), claimTime)
 		err = j.tenure.end(ctx, func(h *Head) {
 			j.current(h)
-			h.State = Ended
+			j.mu.Lock()
+			h.State, h.Pending = Ended, j.counts
+			j.mu.Unlock()
 		})
 		cancel()
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -36,11 +37,19 @@ type Head struct {
 	Session   int64     `json:"session"` // the newest in the copy
 	Changed   time.Time `json:"changed"`
 	Size      int64     `json:"size"` // of the database, in bytes
+	// Pending is what was pending at the end of the last session that said so; nil: unknown.
+	Pending *Pending `json:"pending,omitempty"`
 	// Writes counts the swaps, so that no two heads are alike.
 	Writes int64 `json:"writes"`
 	// Generations are the histories that are there, oldest first.
 	Generations []Generation `json:"generations"`
 	Lease       *Lease       `json:"lease,omitempty"`
+}
+
+// Pending is what was pending in a database at some time.
+type Pending struct {
+	control.Pending
+	Counted time.Time `json:"counted"`
 }
 
 // Generation is a history that one process has written, from a whole copy on. Litestream numbers files from 1, and each process that begins to
@@ -129,6 +138,9 @@ func readHead(ctx context.Context, o objects) (*Head, string, error) {
 		return nil, "", &refused{"a newer art has made the copy there", "install that version, or a later one"}
 	case head.Format < headFormat:
 		return nil, "", &refused{"an older art has made the copy there, in another form", "name another place"}
+	}
+	if head.Pending != nil && !head.Pending.Valid() {
+		head.Pending = nil
 	}
 	return head, tag, nil
 }

@@ -128,3 +128,27 @@ func TestSwapAtOnce(t *testing.T) {
 		t.Errorf("there are %v", names)
 	}
 }
+
+// What was pending is kept from session to session, is none of an older art's business, and is unknown where it cannot be such numbers.
+func TestPendingInHead(t *testing.T) {
+	const begin = `{"format":2,"id":"a","generations":[]`
+	for text, want := range map[string]int{
+		begin + `}`:                -1,
+		begin + `,"pending":null}`: -1,
+		begin + `,"pending":{"changed":2,"deleted":1,"directories":4,"counted":"2026-11-29T04:00:00Z"}}`: 3,
+		begin + `,"pending":{"changed":2,"deleted":-1}}`:                                                 -1,
+		begin + `,"pending":{"changed":9223372036854775807,"deleted":9223372036854775807}}`:              -1,
+	} {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, "art-1.json"), []byte(text), 0o600))
+		head, _, err := readHead(t.Context(), directory(dir))
+		must(t, err)
+		got := -1
+		if next := head.next(); next.Pending != nil {
+			got = next.Pending.Paths()
+		}
+		if got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+}

@@ -290,12 +290,16 @@ func (s *session) endReplica() {
 	if r.heard == nil || s.failed != nil && r.done == nil {
 		return // it was never begun, or refused
 	}
+	pending := s.pending()
 	var err error
 	for try := range replicaTries {
 		if r.done == nil {
 			if err = s.startReplica(); err != nil {
 				break
 			}
+		}
+		if pending != nil {
+			_ = control.WriteFrame(r.life, pending) // of one that has ended there is another
 		}
 		r.life.Close()
 		ended := s.awaitReplica(try == 0)

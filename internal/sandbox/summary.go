@@ -1,12 +1,15 @@
 package sandbox
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/riverlytech/art/internal/cli"
@@ -78,6 +81,32 @@ func (s *session) summary() (string, error) {
 		return "", nil
 	}
 	return string(out), err
+}
+
+// countMost bounds how long the end of a session counts for a copy what is pending. It takes 30 microseconds for each path.
+const countMost = 10 * time.Second
+
+// pending counts what is pending in the database, by what is committed; nil if that cannot be said, or takes too long.
+func (s *session) pending() *control.Pending {
+	cmd, err := libexec.Command("art-sync", "summary", "--json", "-m", s.plan.Workspace, "-d", s.plan.Database)
+	if err != nil {
+		return nil
+	}
+	p := &control.Pending{}
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err = cmd.Start(); err == nil {
+		late := time.AfterFunc(countMost, func() { _ = cmd.Process.Kill() })
+		err = cmd.Wait()
+		late.Stop()
+	}
+	if err == nil {
+		err = json.Unmarshal(out.Bytes(), p)
+	}
+	if err != nil {
+		return nil
+	}
+	return p
 }
 
 // syncFlags returns the flags, each after a space, that name what o names, for a shell.
