@@ -126,6 +126,9 @@ func (j *Job) Run(end <-chan struct{}) error {
 		}
 		if err := j.begin(); err != nil {
 			_ = j.tenure.end(context.Background(), func(*Head) {}) // or it runs out
+			if errors.As(err, new(*noPagesError)) && forgetPages(j.what.Kept) == nil {
+				continue // with a whole copy
+			}
 			return err
 		}
 		j.hold()
@@ -154,7 +157,7 @@ func (j *Job) Run(end <-chan struct{}) error {
 			}
 		}
 	}
-	err := j.finish()
+	err := j.finish(alone)
 	_ = sqlvfs.ForgetLeft(j.file)
 	j.file.Close()
 	if alone {
@@ -178,6 +181,7 @@ func (j *Job) claim(end <-chan struct{}) error {
 		if j.who.mine, j.who.continues, err = identify(j.what.Database, j.what.Name); err != nil {
 			return err
 		}
+		j.who.pages = keptPages(j.what.Kept)
 		ctx, cancel := context.WithTimeout(context.Background(), claimTime)
 		j.tenure, err = j.who.claim(ctx, j.place)
 		cancel()
@@ -212,14 +216,14 @@ func (j *Job) hold() {
 	}
 }
 
-// begin opens the database for Litestream, which copies all of it first. It does so only where neither the place nor Kept has anything of
+// begin opens the database for Litestream, which copies all of it first, or goes on from an earlier generation. It does so only where neither the place nor Kept has anything of
 // before: Litestream goes by the newest file of level 0 alone, and would number on from that though snapshots and compactions are further, and take
 // what is in the log for what follows it.
 func (j *Job) begin() (err error) {
 	if err := j.forgetKept(); err != nil {
 		return err
 	}
-	client, err := j.place.client(j.tenure.generation.dir())
+	client, err := j.place.generation(j.tenure.head, j.tenure.generation)
 	if err != nil {
 		return err
 	}
@@ -227,7 +231,13 @@ func (j *Job) begin() (err error) {
 		return fmt.Errorf("open the database: %w", cli.Reason(err))
 	}
 	_ = sqlvfs.ForgetLeft(j.file)
-	if err := remember(j.what.Database, j.tenure.head.Place, j.tenure.generation.ID); err != nil {
+	// The log stays as long as somebody has the database open.
+	open, err := openSQL(j.what.Database)
+	if err == nil {
+		defer open.Close()
+		err = rememberIn(open, j.tenure.head.Place, j.tenure.generation.ID)
+	}
+	if err != nil {
 		j.file.Close()
 		return fmt.Errorf("note in the database where it is copied: %w", cli.Reason(err))
 	}
@@ -241,19 +251,31 @@ func (j *Job) begin() (err error) {
 	j.store.CompactionMonitorEnabled = false // see compact
 	db.ShutdownSyncTimeout = 0               // NewStore has set it
 	j.whole = make(chan struct{})
-	return j.store.Open(context.Background())
+	if err = j.start(); err != nil {
+		j.file.Close()
+	}
+	return err
 }
 
 // remember has the database at a path say what it continues at a place, durably. In one that is copied that is so before anything is, and so
 // whatever is brought back says it too.
 func remember(path, place, position string) error {
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=busy_timeout(10000)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(FULL)")
+	db, err := openSQL(path)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	_, err = db.Exec("INSERT OR REPLACE INTO fs_config (key, value) VALUES (?, ?)", sqlvfs.KeyContinues+place, position)
+	return rememberIn(db, place, position)
+}
+
+func rememberIn(db *sql.DB, place, position string) error {
+	_, err := db.Exec("INSERT OR REPLACE INTO fs_config (key, value) VALUES (?, ?)", sqlvfs.KeyContinues+place, position)
 	return err
+}
+
+// openSQL opens a database with Litestream's SQLite.
+func openSQL(path string) (*sql.DB, error) {
+	return sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=busy_timeout(10000)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(FULL)")
 }
 
 // forgetKept removes what was kept for the place. It is not Kept itself, which is all that this process may write there.
@@ -445,9 +467,14 @@ func (j *Job) awaitServer() bool {
 	return false
 }
 
-// finish copies what is left, and lets Litestream and the place go.
-func (j *Job) finish() error {
+// finish copies what is left, and lets Litestream and the place go. Alone says that nobody else has the database.
+func (j *Job) finish(alone bool) error {
 	err := j.copyRest()
+	if err == nil && alone {
+		if nerr := j.notePages(context.Background()); nerr != nil {
+			_ = forgetPages(j.what.Kept) // the next session copies the whole database
+		}
+	}
 	j.release()
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), claimTime)

@@ -52,11 +52,13 @@ type Pending struct {
 	Counted time.Time `json:"counted"`
 }
 
-// Generation is a history that one process has written, from a whole copy on. Litestream numbers files from 1, and each process that begins to
+// Generation is a history that one process has written, from a whole copy on or from another one's. Litestream numbers files from 1, and each process that begins to
 // copy, or begins anew, has a directory of its own for them: requests of an earlier one that arrive late then meet nothing of a later one's.
 type Generation struct {
 	ID    string    `json:"id"`
 	Began time.Time `json:"began"`
+	// Base is the position in an earlier generation that this one goes on from, or empty if it begins with a whole copy.
+	Base string `json:"base,omitempty"`
 }
 
 // dir is the directory of a generation below the place.
@@ -80,7 +82,7 @@ type Lease struct {
 	Ended   bool `json:"ended,omitempty"`
 }
 
-const headFormat = 2
+const headFormat = 3
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Second) }
 
@@ -168,6 +170,15 @@ func (h *Head) newest() string {
 		return ""
 	}
 	return h.Generations[len(h.Generations)-1].ID
+}
+
+// generation returns one that is there.
+func (h *Head) generation(id string) (g Generation, ok bool) {
+	i := slices.IndexFunc(h.Generations, func(g Generation) bool { return g.ID == id })
+	if i < 0 {
+		return Generation{}, false
+	}
+	return h.Generations[i], true
 }
 
 // from are a generation and those that came after it; all, if it is not there.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -65,7 +67,8 @@ type claimant struct {
 	continues map[string]string // see sqlvfs.Continues
 	lease     Lease
 	takeOver  bool
-	fetches   bool // it brings the copy back, and copies nothing
+	fetches   bool   // it brings the copy back, and copies nothing
+	pages     *noted // of what state the hashes of pages are kept; or nil
 	watched   watched
 }
 
@@ -127,8 +130,11 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 			return nil, held
 		}
 	}
-	t := &tenure{store: s, generation: Generation{rand.Text()[:16], now()}, lease: c.lease, gone: make(chan struct{}), asking: make(chan struct{}, 1)}
+	t := &tenure{store: s, generation: Generation{ID: rand.Text()[:16], Began: now()}, lease: c.lease, gone: make(chan struct{}), asking: make(chan struct{}, 1)}
 	t.lease.Since, t.lease.Seconds = now(), int(leaseTime/time.Second)
+	if c.goesOn(ctx, s, head) {
+		t.generation.Base = position(c.pages.Generation, c.pages.last())
+	}
 	next := head.next()
 	next.Generations = append(next.Generations, t.generation)
 	next.Host, next.Database, next.Workspace = c.mine.Host, c.mine.Database, c.mine.Workspace
@@ -147,6 +153,35 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// goesOn tells whether the newest generation is one whose pages are known, so that a new one can go on from it. What is there has to be all that
+// is needed, and no more than twice as much as the database.
+func (c *claimant) goesOn(ctx context.Context, s *store, head *Head) bool {
+	n := c.pages
+	if n == nil || n.Place != head.Place || n.Generation != head.newest() {
+		return false
+	}
+	base, _ := head.generation(n.Generation)
+	if head.bases(base) >= mostBases {
+		return false
+	}
+	client, err := s.generation(head, base)
+	if err == nil {
+		err = client.Init(ctx)
+	}
+	if err != nil {
+		return false
+	}
+	plan, err := litestream.CalcRestorePlan(ctx, client, n.last(), time.Time{}, slog.Default())
+	if err != nil || plan[len(plan)-1].MaxTXID != n.last() {
+		return false
+	}
+	var bytes int64
+	for _, f := range plan {
+		bytes += f.Size
+	}
+	return bytes <= max(2*int64(n.Pages)*int64(n.PageSize), 1<<20)
 }
 
 // found makes the head of a place where there is none, and makes sure that the store swaps as it should.
@@ -214,6 +249,13 @@ func parsePosition(text string) (generation string, txid ltx.TXID) {
 		return "", 0 // somebody else has written it
 	}
 	return generation, txid
+}
+
+// place is the place's own name for itself.
+func (t *tenure) place() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.head.Place
 }
 
 // granted is the lease from now on.
@@ -336,12 +378,17 @@ func (t *tenure) hold(ctx context.Context, change func(*Head)) {
 // prune removes the generations that were followed by another one before a time. It returns what of the head goes with them.
 func (t *tenure) prune(ctx context.Context, before time.Time) (removed map[string]bool) {
 	t.mu.Lock()
-	all := t.head.Generations
+	head := t.head
 	t.mu.Unlock()
+	all := head.Generations
+	old := 0
+	for old < len(all)-1 && (all[old+1].Began.Before(before) || len(all)-old > mostGenerations) {
+		old++
+	}
 	removed = map[string]bool{}
-	for i := range len(all) - 1 {
-		if !all[i+1].Began.Before(before) && len(all)-i <= mostGenerations {
-			break
+	for i := range old {
+		if slices.ContainsFunc(all[old:], func(g Generation) bool { return head.needs(g, all[i].ID) }) {
+			continue
 		}
 		client, err := t.store.client(all[i].dir())
 		if err == nil {

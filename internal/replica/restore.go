@@ -112,7 +112,7 @@ func syncDirectory(dir string) error {
 func (c *Copy) bring(ctx context.Context, path string, at time.Time) error {
 	var since time.Time
 	for _, g := range slices.Backward(c.Who.Generations) {
-		client, err := c.store.client(g.dir())
+		client, err := c.store.generation(c.Who, g)
 		if err == nil {
 			err = client.Init(ctx)
 		}

@@ -1,0 +1,127 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+
+	"github.com/benbjohnson/litestream"
+	"github.com/superfly/ltx"
+)
+
+// A generation may go on from a file of an earlier one, its base, in place of a whole copy. Its numbers go on from there. With its base it
+// is read as one.
+
+// mostBases bounds how many generations one goes on from, one after the other: each is to be listed to bring the copy back.
+const mostBases = 8
+
+// generation returns Litestream's way to a generation together with all that it goes on from.
+func (s *store) generation(h *Head, g Generation) (litestream.ReplicaClient, error) {
+	return s.chain(h, g, mostBases)
+}
+
+func (s *store) chain(h *Head, g Generation, most int) (litestream.ReplicaClient, error) {
+	own, err := s.client(g.dir())
+	if err != nil || g.Base == "" {
+		return own, err
+	}
+	id, last := parsePosition(g.Base)
+	base, ok := h.generation(id)
+	if !ok || last == 0 || most == 0 {
+		return nil, &refused{headName + " there is damaged: a state that a later one goes on from is missing", "name another place; art restore --at may have an older state"}
+	}
+	before, err := s.chain(h, base, most-1)
+	if err != nil {
+		return nil, err
+	}
+	return &chained{own, before, last}, nil
+}
+
+// needs tells whether g goes on from another generation, or from one that does.
+func (h *Head) needs(g Generation, id string) bool {
+	for range mostBases + 1 {
+		base, _ := parsePosition(g.Base)
+		if base == id {
+			return true
+		}
+		var ok bool
+		if g, ok = h.generation(base); !ok {
+			return false
+		}
+	}
+	return false
+}
+
+// bases counts the generations that g goes on from.
+func (h *Head) bases(g Generation) (n int) {
+	for ok := true; ok && g.Base != "" && n <= mostBases; n++ {
+		id, _ := parsePosition(g.Base)
+		g, ok = h.generation(id)
+	}
+	return n
+}
+
+// chained is Litestream's way to a generation that goes on from another one.
+type chained struct {
+	litestream.ReplicaClient                          // of its own files
+	base                     litestream.ReplicaClient // read only
+	last                     ltx.TXID                 // of the base's files
+}
+
+func (c *chained) Init(ctx context.Context) error {
+	return errors.Join(c.ReplicaClient.Init(ctx), c.base.Init(ctx))
+}
+
+func (c *chained) SetLogger(l *slog.Logger) {
+	c.ReplicaClient.SetLogger(l)
+	c.base.SetLogger(l)
+}
+
+func (c *chained) LTXFiles(ctx context.Context, level int, seek ltx.TXID, accurate bool) (ltx.FileIterator, error) {
+	var all []*ltx.FileInfo
+	collect := func(client litestream.ReplicaClient, belongs func(*ltx.FileInfo) bool) error {
+		files, err := client.LTXFiles(ctx, level, seek, accurate)
+		if err != nil {
+			return err
+		}
+		for files.Next() {
+			if f := files.Item(); belongs(f) {
+				all = append(all, f)
+			}
+		}
+		return errors.Join(files.Err(), files.Close())
+	}
+	if seek <= c.last {
+		if err := collect(c.base, func(f *ltx.FileInfo) bool { return f.MaxTXID <= c.last }); err != nil {
+			return nil, err
+		}
+	}
+	if err := collect(c.ReplicaClient, c.own); err != nil {
+		return nil, err
+	}
+	return ltx.NewFileInfoSliceIterator(all), nil
+}
+
+// own tells whether a file is none of the base's.
+func (c *chained) own(f *ltx.FileInfo) bool { return f.MaxTXID > c.last }
+
+func (c *chained) OpenLTXFile(ctx context.Context, level int, from, to ltx.TXID, offset, size int64) (io.ReadCloser, error) {
+	if to <= c.last {
+		return c.base.OpenLTXFile(ctx, level, from, to, offset, size)
+	}
+	return c.ReplicaClient.OpenLTXFile(ctx, level, from, to, offset, size)
+}
+
+func (c *chained) DeleteLTXFiles(ctx context.Context, files []*ltx.FileInfo) error {
+	var own []*ltx.FileInfo
+	for _, f := range files {
+		if c.own(f) {
+			own = append(own, f)
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	return c.ReplicaClient.DeleteLTXFiles(ctx, own)
+}
