@@ -32,16 +32,21 @@ func artHistory(name, bin, settings string) *system {
 	s.named, s.uncached = true, nil
 	open := s.open
 	s.open = func(base, scratch string) (*session, error) {
-		dir := filepath.Join(scratch, configName, "art")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(filepath.Join(dir, "sandbox.json"), []byte(settings), 0o600); err != nil {
+		if err := useSettings(scratch, settings); err != nil {
 			return nil, err
 		}
 		return open(base, scratch)
 	}
 	return s
+}
+
+// useSettings has sessions in scratch find settings of the user's.
+func useSettings(scratch, settings string) error {
+	dir := filepath.Join(scratch, configName, "art")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "sandbox.json"), []byte(settings), 0o600)
 }
 
 // artSystem is a session of art with a new database in scratch.

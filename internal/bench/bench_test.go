@@ -18,17 +18,26 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// programs is a directory that has them.
+func programs(t *testing.T, names ...string) string {
+	if bin := os.Getenv("ART_TEST_BIN"); bin != "" {
+		return bin
+	}
+	args := []string{"build", "-o", t.TempDir() + "/"}
+	for _, name := range names {
+		args = append(args, "../../cmd/"+name)
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return args[2]
+}
+
 // TestRun runs a workload on every system that is there; art over /dev/fuse always is.
 func TestRun(t *testing.T) {
-	bin := os.Getenv("ART_TEST_BIN")
-	if bin == "" {
-		bin = t.TempDir()
-		cmd := exec.Command("go", "build", "-o", bin+"/", "../../cmd/art", "../../cmd/art-fuse")
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("build: %v\n%s", err, out)
-		}
-	}
+	bin := programs(t, "art", "art-fuse")
 	r, err := newRunner(&options{bin: bin, dir: t.TempDir(), repetitions: 2, limit: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -78,6 +87,26 @@ func TestRun(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(base, workspaceName, "big")); err == nil {
 		t.Error("the fixture was written to")
+	}
+}
+
+// A session that is copied is measured with what copies it, to its end.
+func TestReplicated(t *testing.T) {
+	bin, to := programs(t, "art", "art-fuse", "art-replicate"), t.TempDir()
+	r, err := newRunner(&options{bin: bin, dir: t.TempDir(), repetitions: 1, limit: time.Hour, systems: replicatedName, replicate: "file://" + to})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.lock.Close()
+	w := workload{fixture: "empty", steps: []step{{name: "append", script: `"$WORKER" append -n 10 log; test $(wc -c <log) = 10240`}}}
+	for _, err := range r.rounds(context.Background(), []workload{w}, bin, func(string) bool { return false }) {
+		t.Error(err)
+	}
+	if samples := r.report.of("append", replicatedName); len(samples) != 1 || samples[0].CopierCPU == 0 || samples[0].CopierPeak == 0 {
+		t.Errorf("art-replicate is not watched: %+v", samples)
+	}
+	if heads, _ := filepath.Glob(to + "/*/ws/art-*.json"); len(heads) != 1 {
+		t.Errorf("the copy is not where it was to be: %q", heads)
 	}
 }
 

@@ -4,7 +4,7 @@
 //
 //	workload.go, workloads.go   what is measured
 //	fixture.go, fixtures/       the trees that the workloads start from, made once and kept
-//	system.go, art.go           how each system shows such a tree to a worker
+//	system.go, art.go           how each system shows such a tree to a worker; replicated.go copies the database meanwhile
 //	worker.go                   the process inside that runs commands and takes the time
 //	operation.go, wire.go       single operations with caches off, and the ways on which requests go
 //	start.go                    sessions that do nothing

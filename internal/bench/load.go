@@ -78,6 +78,32 @@ func randomAccess(args []string) error {
 	return f.Close()
 }
 
+// appendSynced is "append -n N FILE": N times 1 KiB at the end, each of which is on the disk before the next one.
+func appendSynced(args []string) error {
+	set := flag.NewFlagSet("append", flag.ContinueOnError)
+	n := set.Int("n", 0, "")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(set.Arg(0), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	block := make([]byte, 1<<10)
+	noise().Read(block)
+	for range *n {
+		block[0]++
+		if _, err := f.Write(block); err != nil {
+			return err
+		}
+		if err := f.Sync(); err != nil {
+			return err
+		}
+	}
+	return f.Close()
+}
+
 const smallSize = 1 << 10
 
 // smallFilesMain is "files -threads N -n FILES create|read|delete DIR". Each thread has a directory of its

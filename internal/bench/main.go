@@ -37,7 +37,10 @@ of it.
   -systems LIST   of host,overlayfs,fuse-overlayfs,art,art-device,libfuse,
                   libfuse-device (default: all of these that there are), and
                   art-history and art-no-history: art over /dev/fuse with a
-                  checkpoint each second, and without any
+                  checkpoint each second, and without any; and
+                  art-replicated: art over /dev/fuse that copies its database
+  -replicate URL  where art-replicated copies to: below that (default: a
+                  directory beside the database)
   -bin DIR        where the programs are (default .build/bin)
   -dir DIR        where fixtures are kept and the work is done: some 5 GB, on
                   the file system to measure (default: art-bench in the
@@ -49,10 +52,10 @@ of it.
 `
 
 type options struct {
-	run, systems, bin, dir, out, svg string
-	repetitions                      int
-	limit                            time.Duration
-	keep, list                       bool
+	run, systems, bin, dir, out, svg, replicate string
+	repetitions                                 int
+	limit                                       time.Duration
+	keep, list                                  bool
 }
 
 func main() {
@@ -62,6 +65,7 @@ func main() {
 	set.SetOutput(io.Discard)
 	set.StringVar(&o.run, "run", "", "")
 	set.StringVar(&o.systems, "systems", "", "")
+	set.StringVar(&o.replicate, "replicate", "", "")
 	set.StringVar(&o.bin, "bin", ".build/bin", "")
 	set.StringVar(&o.dir, "dir", "", "")
 	set.StringVar(&o.out, "o", "", "")
@@ -246,7 +250,7 @@ func newRunner(o *options) (*runner, error) {
 	systems, err := choose([]*system{
 		hostSystem(goroot), overlaySystem(goroot), fuseOverlaySystem(goroot),
 		artSystem(artName, o.bin, ringWire), artSystem(artDeviceName, o.bin, deviceWire),
-		artHistory(historyName, o.bin, everySecond), artHistory(noHistoryName, o.bin, noCheckpoints),
+		artHistory(historyName, o.bin, everySecond), artHistory(noHistoryName, o.bin, noCheckpoints), artReplicated(o.bin, o.replicate),
 		libfuseSystem(libfuseName, ringWire), libfuseSystem(libfuseDevice, deviceWire),
 	}, o.systems)
 	if err != nil {

@@ -26,7 +26,12 @@ type sample struct {
 	ServerCPU  time.Duration
 	ServerPeak int64 // resident at most
 	Requests   int64 // FUSE's
-	Database   int64 // its size after the step
+
+	// Of the process that copies the database, from its begin to its end; with a session's last step only.
+	CopierCPU  time.Duration
+	CopierPeak int64
+
+	Database int64 // its size after the step
 }
 
 // report is all that a run has found, and where.
@@ -84,6 +89,7 @@ func (s sample) write(w io.Writer) error {
 	}{
 		{int64(s.Wall), "ns/op"}, {int64(s.ToDisk), "to-disk-ns/op"}, {int64(s.ServerCPU), "server-ns/op"},
 		{s.ServerPeak, "peak-B/op"}, {s.Database, "database-B/op"}, {s.Requests, "requests/op"},
+		{int64(s.CopierCPU), "copier-ns/op"}, {s.CopierPeak, "copier-peak-B/op"},
 	} {
 		if m.value != 0 {
 			line += fmt.Sprintf(" %d %s", m.value, m.unit)

@@ -154,6 +154,10 @@ func (s *session) time(script, scratch string, last bool, found *sample) error {
 			return err
 		}
 		found.ToDisk = outside + time.Since(begin)
+		if s.copier != nil {
+			<-s.copier.ended
+			found.CopierCPU, found.CopierPeak = s.copier.last.cpu, s.copier.last.peak
+		}
 	}
 	if st, err := os.Stat(filepath.Join(scratch, databaseName)); err == nil {
 		found.Database = st.Size()

@@ -41,6 +41,7 @@ const (
 	artDeviceName   = "art-device"
 	historyName     = "art-history"    // over /dev/fuse, with a checkpoint each second
 	noHistoryName   = "art-no-history" // the same without any
+	replicatedName  = "art-replicated" // over /dev/fuse, and copied meanwhile
 	libfuseName     = "libfuse"        // over io_uring
 	libfuseDevice   = "libfuse-device"
 )
@@ -50,6 +51,7 @@ type session struct {
 	home   string // as it is called inside
 	goroot string
 	server *process // what serves the file system, or nil
+	copier *watched // what copies the database, or nil
 	told   *told    // the session's standard error
 
 	worker   *exec.Cmd

@@ -73,9 +73,11 @@ func workerMain(args []string) error {
 			return writeFile(args[1:])
 		case "random":
 			return randomAccess(args[1:])
+		case "append":
+			return appendSynced(args[1:])
 		case "files":
 			return smallFilesMain(args[1:])
 		}
 	}
-	return errors.New("usage: worker | write | random | files")
+	return errors.New("usage: worker | write | random | append | files")
 }

@@ -59,6 +59,7 @@ var workloads = []workload{
 	smallFiles("1", " small files, 1 thread"),
 	smallFiles("4", " small files, 4 threads"),
 	{fixture: "empty", steps: []step{{name: "SQLite, 1,000 commits", script: sqliteCommits}}},
+	{fixture: "empty", steps: []step{{name: "append and fsync, 1,000 times", script: `"$WORKER" append -n 1000 log`}}},
 	million(),
 }
 
