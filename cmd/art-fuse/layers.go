@@ -12,6 +12,7 @@ import (
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/gitdir"
+	"github.com/riverlytech/art/internal/identity"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -67,7 +68,7 @@ func openLayer(store *sqlvfs.Store, what *control.Serve, l *control.Layer) (*fs.
 		host.Only(tracked)
 	}
 	name := layerName(l, what.Name)
-	if err := claim(store, l.Dir, name, what.Adopt); err != nil {
+	if err := claim(store, l.Dir, name, identity.Options{Adopt: what.Adopt, Learn: true}); err != nil {
 		return nil, err
 	}
 	return fs.NewOverlay(fs.OverlayOptions{

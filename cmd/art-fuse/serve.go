@@ -145,7 +145,7 @@ func openServer(db string, what *control.Serve, opened func()) (*server, error) 
 		sock.Close()
 	}
 	tells.begin(s.commands)
-	err = claim(store, what.Base, what.Name, what.Adopt)
+	err = claim(store, what.Base, what.Name, identity.Options{Adopt: what.Adopt, Learn: true, Beside: beside(what)})
 	if err == nil {
 		s.layers, err = openLayers(store, what)
 	}
@@ -297,13 +297,24 @@ func holds(patterns []hold.Pattern) (all []sqlvfs.Hold) {
 }
 
 // claim makes sure that a base is the directory that it was, of the workspace or of a layer.
-func claim(store *sqlvfs.Store, base, name string, adopt bool) error {
+func claim(store *sqlvfs.Store, base, name string, opt identity.Options) error {
 	dir, err := os.OpenFile(base, unix.O_DIRECTORY|unix.O_RDONLY, 0)
 	if err != nil {
 		return fmt.Errorf("open workspace: %w", err)
 	}
 	defer dir.Close()
-	return identity.Claim(context.Background(), store, dir, base, name, identity.Options{Adopt: adopt, Learn: true})
+	return identity.Claim(context.Background(), store, dir, base, name, opt)
+}
+
+// beside says when the workspace may be new in the database.
+func beside(what *control.Serve) identity.Beside {
+	switch {
+	case what.Named:
+		return identity.Always
+	case what.Sole:
+		return identity.Never
+	}
+	return identity.WithOthers
 }
 
 // tellOnSignal writes on SIGUSR1, to standard error, what the kernel has asked for so far.

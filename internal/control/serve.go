@@ -24,6 +24,9 @@ type Serve struct {
 	// another directory until now.
 	Base, Name string
 	Adopt      bool
+	// Named says that the user has said the name, and Sole that the database goes with this workspace, or with a copy elsewhere:
+	// see identity.Beside.
+	Named, Sole bool
 	// Hide are files of the workspace that the guest does not see. Of a directory at the workspace's top that holds one of
 	// Show, relative to it, the guest sees nothing else.
 	Hide, Show []string

@@ -29,7 +29,22 @@ import (
 type Options struct {
 	Adopt bool // a workspace that was another directory is this one from now on
 	Learn bool // a workspace that the database does not know yet is this directory
+	// Beside says what else has to hold where the database knows other workspaces.
+	Beside Beside
 }
+
+// Beside says when a workspace may be new in a database that knows others: the guest sees nothing there of what those have, which is
+// not meant where the database was brought from another machine, and the directory has another name here.
+type Beside int
+
+const (
+	// Always is when the user has named it, or pushes it.
+	Always Beside = iota
+	// WithOthers is when the directory of another one is there.
+	WithOthers
+	// Never is in a database that goes with one directory, or with a copy elsewhere.
+	Never
+)
 
 // Claim makes sure that the workspace name of a database is the directory that is open as dir, to
 // which path leads. Of a read-only store nothing is changed, but what it shows.
@@ -65,6 +80,9 @@ func claim(ctx context.Context, tx *sqlvfs.Tx, dir *os.File, here sqlvfs.Workspa
 	}
 	switch {
 	case was == nil:
+		if err := mayBeNew(list, &here, opt.Beside); err != nil {
+			return false, err
+		}
 		if opt.Learn && !tx.ReadOnly() {
 			here.Whole, err = pushed(tx, here.Name)
 			tx.SetWorkspace(here)
@@ -85,6 +103,37 @@ func claim(ctx context.Context, tx *sqlvfs.Tx, dir *os.File, here sqlvfs.Workspa
 		}
 	}
 	return true, tx.Move(m)
+}
+
+// mayBeNew makes sure that a workspace may be new beside those of a list.
+func mayBeNew(list []sqlvfs.Workspace, here *sqlvfs.Workspace, when Beside) error {
+	if when == Always || sqlvfs.IsLayer(here.Name) {
+		return nil
+	}
+	var first string
+	more := 0
+	for _, w := range list {
+		if sqlvfs.IsLayer(w.Name) {
+			continue
+		}
+		if info, err := os.Stat(w.Path); when == WithOthers && err == nil && info.IsDir() {
+			return nil
+		}
+		if first == "" {
+			first = quoted(w.Name)
+		} else {
+			more++
+		}
+	}
+	if first == "" {
+		return nil
+	}
+	has, name := first, quoted(here.Name)
+	if more > 0 {
+		has += fmt.Sprintf(" and %d more", more)
+	}
+	return cli.WithHint(fmt.Errorf("it has no workspace %s: it has %s", name, has),
+		fmt.Sprintf("if this directory is %s, --name %[1]s --adopt; for a new workspace beside it, --name %s", first, name))
 }
 
 // pushed tells whether a workspace came into a database by a push, as far as one tells that did not write

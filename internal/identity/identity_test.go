@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -78,6 +80,40 @@ func baselines(t testing.TB, s *sqlvfs.Store, path string) map[string]*sqlvfs.Ba
 	list, err := sqlvfs.Query(s, func(tx *sqlvfs.Tx) (map[string]*sqlvfs.Baseline, error) { return tx.Baselines(here(t, path).Tree) })
 	must(t, err)
 	return list
+}
+
+// A workspace is not new by chance in a database that was brought from elsewhere, or whose workspaces are all gone.
+func TestBeside(t *testing.T) {
+	w := newBench(t)
+	w.learn(t, nil)
+	claimNew := func(name string, when Beside) error {
+		s := w.open(t, false)
+		defer s.Close()
+		d, err := os.Open(w.b)
+		must(t, err)
+		defer d.Close()
+		return Claim(context.Background(), s, d, w.b, name, Options{Beside: when})
+	}
+	refused := func(err error) bool {
+		var hinted cli.Hinted
+		return err != nil && strings.Contains(err.Error(), "it has no workspace new: it has ws") &&
+			errors.As(err, &hinted) && hinted.Hint() == "if this directory is ws, --name ws --adopt; for a new workspace beside it, --name new"
+	}
+	must(t, claimNew("new", Always))
+	must(t, claimNew("new", WithOthers))
+	if err := claimNew("new", Never); !refused(err) {
+		t.Errorf("beside another one: %v", err)
+	}
+	must(t, os.Remove(w.a))
+	must(t, claimNew("new", Always))
+	if err := claimNew("new", WithOthers); !refused(err) {
+		t.Errorf("beside one that is gone: %v", err)
+	}
+	if err := claimNew("ws", WithOthers); err == nil || !strings.Contains(err.Error(), "its workspace ws is") {
+		t.Errorf("one that was moved: %v", err)
+	}
+	w.db += "2"
+	must(t, claimNew("new", Never))
 }
 
 // What has the same size and time, and is the same kind of thing, is the same; the rest stays as it was. A

@@ -143,6 +143,7 @@ func (p *prepared) begin(o *request, settings *config.Settings) (err error) {
 		return err
 	}
 	p.serve.Base, p.serve.Adopt, p.serve.Hold, p.serve.Show = p.plan.Workspace, o.Adopt, o.hold(), config.GuestFiles
+	p.serve.Named, p.serve.Sole = o.Name != "", o.known || o.remote != ""
 	if err := p.openHome(o, settings.Home.Value); err != nil {
 		return err
 	}
