@@ -13,12 +13,13 @@ import (
 // A generation may go on from a file of an earlier one, its base, in place of a whole copy. Its numbers go on from there. With its base it
 // is read as one.
 
-// mostBases bounds how many generations one goes on from, one after the other: each is to be listed to bring the copy back.
+// mostBases bounds how many generations one goes on from, one after the other: each is to be listed to bring the copy back. There is one more where
+// the copy was brought back and nothing was written since.
 const mostBases = 8
 
 // generation returns Litestream's way to a generation together with all that it goes on from.
 func (s *store) generation(h *Head, g Generation) (litestream.ReplicaClient, error) {
-	return s.chain(h, g, mostBases)
+	return s.chain(h, g, mostBases+1)
 }
 
 func (s *store) chain(h *Head, g Generation, most int) (litestream.ReplicaClient, error) {
@@ -40,7 +41,7 @@ func (s *store) chain(h *Head, g Generation, most int) (litestream.ReplicaClient
 
 // needs tells whether g goes on from another generation, or from one that does.
 func (h *Head) needs(g Generation, id string) bool {
-	for range mostBases + 1 {
+	for range mostBases + 2 {
 		base, _ := parsePosition(g.Base)
 		if base == id {
 			return true
@@ -53,9 +54,22 @@ func (h *Head) needs(g Generation, id string) bool {
 	return false
 }
 
+// shortest returns a position as one in the generation that has written it, and not in one that has gone on from there and written nothing.
+func (h *Head) shortest(at string) string {
+	for range len(h.Generations) {
+		id, txid := parsePosition(at)
+		g, ok := h.generation(id)
+		if _, base := parsePosition(g.Base); !ok || base != txid || txid == 0 {
+			break
+		}
+		at = g.Base
+	}
+	return at
+}
+
 // bases counts the generations that g goes on from.
 func (h *Head) bases(g Generation) (n int) {
-	for ok := true; ok && g.Base != "" && n <= mostBases; n++ {
+	for ok := true; ok && g.Base != "" && n <= mostBases+1; n++ {
 		id, _ := parsePosition(g.Base)
 		g, ok = h.generation(id)
 	}

@@ -134,6 +134,9 @@ func (c *Copy) fetch(ctx context.Context, t *tenure, made, path string, aside bo
 			return err
 		}
 	}
+	if err := t.goOnFrom(ctx, made); err != nil {
+		return err
+	}
 	if aside {
 		// It is one file, and no session has it.
 		if err := settle(path); err != nil {
@@ -150,6 +153,31 @@ func (c *Copy) fetch(ctx context.Context, t *tenure, made, path string, aside bo
 		return fmt.Errorf("put it at %s: %w", path, err)
 	}
 	return syncDirectory(filepath.Dir(path))
+}
+
+// goOnFrom has the generation of this lease go on from what was brought back, and the database from all of that. A session that was
+// taken over may still write below an older generation, after what was read of it: that is no part of what goes on.
+func (t *tenure) goOnFrom(ctx context.Context, made string) error {
+	_, continues, err := identify(made, "")
+	if err != nil {
+		return err
+	}
+	place := t.place()
+	err = t.renew(ctx, func(h *Head) {
+		t.generation.Base = h.shortest(continues[place])
+		for i := range h.Generations {
+			if h.Generations[i].ID == t.generation.ID {
+				h.Generations[i] = t.generation
+			}
+		}
+	})
+	if err == nil {
+		err = remember(made, place, t.generation.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return settle(made)
 }
 
 // anew brings the copy back as made, of which a killed process may have left something.

@@ -147,3 +147,48 @@ func TestFetchAtOnce(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+// A session that lives is taken over. What it has copied after that is no part of what goes on, and does not keep anybody from it.
+func TestTakeOver(t *testing.T) {
+	dir, path := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
+	orphan(t, dir, 30)
+	all, _ := filepath.Glob(filepath.Join(dir, "generation-*/ltx/0/*.ltx"))
+	last := all[len(all)-1]
+	must(t, os.Rename(last, last+"-late"))
+	found, _, err := Fetch(t.Context(), "file://"+dir, path, "u", true, func(string) {}, nil)
+	must(t, err)
+	if got := names(t, path); found != Brought || len(got) != 1 {
+		t.Fatalf("found %v, with %v", found, got)
+	}
+	must(t, os.Rename(last+"-late", last))
+	same := func(when string) {
+		t.Helper()
+		copied, err := Find(t.Context(), "file://"+dir)
+		must(t, err)
+		back := filepath.Join(t.TempDir(), "back.db")
+		must(t, copied.Restore(t.Context(), back, time.Time{}))
+		if got := names(t, back); len(got) != 1 {
+			t.Errorf("%s, the copy has %v", when, got)
+		}
+	}
+	same("taken over")
+	place, err := open(t.Context(), "file://"+dir)
+	must(t, err)
+	who := claimant{lease: Lease{Token: "u"}}
+	who.mine, who.continues, err = identify(path, "")
+	must(t, err)
+	tenure, err := who.claim(t.Context(), place)
+	must(t, err)
+	same("begun")
+	must(t, tenure.end(t.Context(), func(*Head) {}))
+	// Elsewhere again, and again, without a session that writes.
+	for range mostBases + 2 {
+		other := filepath.Join(t.TempDir(), "c.db")
+		if found, _, err := Fetch(t.Context(), "file://"+dir, other, "v", true, func(string) {}, nil); found != Brought || err != nil {
+			t.Fatalf("found %v, %v", found, err)
+		}
+		if got := names(t, other); len(got) != 1 {
+			t.Errorf("brought back again, it has %v", got)
+		}
+	}
+}

@@ -138,7 +138,10 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 	next := head.next()
 	next.Generations = append(next.Generations, t.generation)
 	next.Host, next.Database, next.Workspace = c.mine.Host, c.mine.Database, c.mine.Workspace
-	next.State, next.Changed, next.Lease = Running, now(), t.granted()
+	next.State, next.Lease = Running, t.granted()
+	if !c.fetches {
+		next.Changed = now()
+	}
 	sent := time.Now()
 	if tag, err = s.own.swap(ctx, headName, next.marshal(), tag); err != nil {
 		if errors.Is(err, fs.ErrExist) {
