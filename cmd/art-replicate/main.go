@@ -105,7 +105,12 @@ func copyDatabase() error {
 		err = confine.Replicate(written(what), read())
 	}
 	if err == nil {
-		end := make(chan struct{})
+		end, leave := make(chan struct{}), make(chan os.Signal, 1)
+		signal.Notify(leave, control.ReplicaGiveUp)
+		go func() {
+			<-leave
+			job.Abandon()
+		}()
 		go func() {
 			hear(os.Stdin, job)
 			close(end)

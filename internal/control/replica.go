@@ -1,9 +1,14 @@
 package control
 
+import "golang.org/x/sys/unix"
+
 // ReplicaFD is a pipe with the Replica that art-replicate is to make. It copies until the other side of its standard input is closed, then
 // copies what is left, and ends; meanwhile it writes ReplicaStates as frames to its standard output. Before the end there may be a frame of
 // Pending on its standard input.
 const ReplicaFD = 3
+
+// ReplicaGiveUp has art-replicate copy nothing more, leave the database as one file, and end.
+const ReplicaGiveUp = unix.SIGUSR1
 
 // Replica says what is to be copied, and where to.
 type Replica struct {
@@ -27,6 +32,8 @@ type ReplicaState struct {
 	Waits uint64
 	// Why is what keeps it from being copied, or "".
 	Why string
+	// Done changes while the copy goes forward. One that does not is not waited for at the end.
+	Done uint64
 	// Refused says that it stays so until somebody does something about it: Hint is what.
 	Refused bool
 	Hint    string

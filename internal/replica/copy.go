@@ -21,7 +21,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/benbjohnson/litestream"
@@ -59,7 +58,9 @@ type Job struct {
 	most    uint64 // mostWaiting
 	place   *store
 	who     claimant
-	taken   atomic.Int64 // by the place, in bytes
+	taken   taken
+	ctx     context.Context // ends when nobody waits for the copy any more
+	abandon context.CancelCauseFunc
 	db      *litestream.DB
 	store   *litestream.Store
 	tenure  *tenure       // of the generation that is written
@@ -70,18 +71,20 @@ type Job struct {
 	file *os.File
 
 	mu     sync.Mutex
-	since  time.Time // when what is not copied was first seen; zero: all is. GUARDED_BY(mu)
-	local  error     // why the log could not be read, the last time. GUARDED_BY(mu)
-	remote error     // why it could not be copied, the last time. GUARDED_BY(mu)
-	counts *Pending  // what is pending at the end; nil: unknown. GUARDED_BY(mu)
+	since  time.Time            // when what is not copied was first seen; zero: all is. GUARDED_BY(mu)
+	said   control.ReplicaState // the last time. GUARDED_BY(mu)
+	local  error                // why the log could not be read, the last time. GUARDED_BY(mu)
+	remote error                // why it could not be copied, the last time. GUARDED_BY(mu)
+	counts *Pending             // what is pending at the end; nil: unknown. GUARDED_BY(mu)
 }
 
 // Open finds out where a copy goes.
 func Open(what *control.Replica, tell func(control.ReplicaState)) (*Job, error) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // errors that count are told by this package
 	j := &Job{what: what, tell: tell, most: mostWaiting}
+	j.ctx, j.abandon = context.WithCancelCause(context.Background())
 	j.who = claimant{lease: leaseOf(what.Database, what.Token), takeOver: what.TakeOver}
-	ctx, cancel := context.WithTimeout(context.Background(), claimTime)
+	ctx, cancel := context.WithTimeout(j.ctx, claimTime)
 	defer cancel()
 	if err := place.Make(what.Place); err != nil {
 		return nil, err
@@ -116,6 +119,12 @@ func (j *Job) Count(p control.Pending) {
 	defer j.mu.Unlock()
 	j.counts = &Pending{p, now()}
 }
+
+// errAbandoned is why not all was copied that could have been.
+var errAbandoned = errors.New("it was not waited for")
+
+// Abandon has Run copy nothing more.
+func (j *Job) Abandon() { j.abandon(errAbandoned) }
 
 // Run copies until end is closed, and then what is left. The error is why not all was copied.
 func (j *Job) Run(end <-chan struct{}) error {
@@ -161,7 +170,7 @@ func (j *Job) Run(end <-chan struct{}) error {
 	_ = sqlvfs.ForgetLeft(j.file)
 	j.file.Close()
 	if alone {
-		if serr := settle(j.what.Database); err == nil && serr != nil {
+		if serr := j.busy(func() error { return settle(j.what.Database) }); err == nil && serr != nil {
 			err = fmt.Errorf("all is copied, but the database was left with its log: %w", serr)
 		}
 	}
@@ -182,9 +191,12 @@ func (j *Job) claim(end <-chan struct{}) error {
 			return err
 		}
 		j.who.pages = keptPages(j.what.Kept)
-		ctx, cancel := context.WithTimeout(context.Background(), claimTime)
+		ctx, cancel := context.WithTimeout(j.ctx, claimTime)
 		j.tenure, err = j.who.claim(ctx, j.place)
 		cancel()
+		if j.ctx.Err() != nil {
+			return context.Cause(j.ctx)
+		}
 		var no *refused
 		if errors.As(err, &no) {
 			return no
@@ -193,13 +205,17 @@ func (j *Job) claim(end <-chan struct{}) error {
 			j.who.takeOver = false // once
 			return nil
 		}
-		j.tell(control.ReplicaState{Behind: milliseconds(behind), Why: err.Error()})
+		j.taken.goesOn() // it is for this loop to end
+		j.say(control.ReplicaState{Behind: milliseconds(behind), Why: err.Error()})
 		select {
 		case <-end:
 			if time.Since(began) > leaseTime+leaseRenewed || time.Since(began) > stuck && !errors.As(err, new(*heldError)) {
 				return err
 			}
-			time.Sleep(wait)
+			select {
+			case <-j.ctx.Done():
+			case <-time.After(wait):
+			}
 		case <-time.After(wait):
 		}
 	}
@@ -244,7 +260,7 @@ func (j *Job) begin() (err error) {
 	db := litestream.NewDB(j.what.Database)
 	db.SetMetaPath(j.what.Kept)
 	db.MonitorInterval = 0 // see read
-	db.Replica = litestream.NewReplicaWithClient(db, &fenced{client, j.tenure, func(bytes int) { j.taken.Add(int64(bytes)) }})
+	db.Replica = litestream.NewReplicaWithClient(db, &fenced{client, j.tenure, &j.taken})
 	db.Replica.MonitorEnabled = false // see upload
 	j.db, j.store = db, litestream.NewStore([]*litestream.DB{db}, litestream.DefaultCompactionLevels)
 	j.store.SnapshotRetention = retention
@@ -290,7 +306,7 @@ func (j *Job) forgetKept() error {
 func (j *Job) read(ctx context.Context) {
 	for every := time.NewTicker(look); ; {
 		looked := time.Now()
-		err := j.db.Sync(ctx)
+		err := j.db.Sync(j.ctx) // one that ctx ends while it opens the database leaves that half open (DB.init)
 		j.mu.Lock()
 		if ctx.Err() == nil {
 			j.local = err
@@ -398,7 +414,7 @@ func (j *Job) uploaded(ctx context.Context, began time.Time, err error) {
 func (j *Job) report(ctx context.Context, tooMuch chan<- struct{}) {
 	for every := time.NewTicker(time.Second); ; {
 		s := j.state()
-		j.tell(s)
+		j.say(s)
 		if s.Waits > j.most && s.Why != "" {
 			close(tooMuch)
 			return
@@ -458,7 +474,7 @@ func (j *Job) waiting() (bytes uint64) {
 // awaitServer waits until the session's server has committed all and closed the database, and keeps others from writing it, as [lock.Take]
 // does. It returns false if that is too long: then what there is by now is copied.
 func (j *Job) awaitServer() bool {
-	for end := time.Now().Add(leaving); time.Now().Before(end); time.Sleep(serverPoll) {
+	for end := time.Now().Add(leaving); time.Now().Before(end) && j.ctx.Err() == nil; time.Sleep(serverPoll) {
 		err := unix.Flock(int(j.file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return err == nil
@@ -471,13 +487,13 @@ func (j *Job) awaitServer() bool {
 func (j *Job) finish(alone bool) error {
 	err := j.copyRest()
 	if err == nil && alone {
-		if nerr := j.notePages(context.Background()); nerr != nil {
+		if nerr := j.busy(func() error { return j.notePages(j.ctx) }); nerr != nil {
 			_ = forgetPages(j.what.Kept) // the next session copies the whole database
 		}
 	}
 	j.release()
 	if err == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), claimTime)
+		ctx, cancel := context.WithTimeout(j.ctx, claimTime)
 		err = j.tenure.end(ctx, func(h *Head) {
 			j.current(h)
 			j.mu.Lock()
@@ -502,9 +518,9 @@ func (j *Job) finish(alone bool) error {
 
 // copyRest copies all that there is. It gives up when nothing more is taken for a while.
 func (j *Job) copyRest() error {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(j.ctx)
 	defer cancel()
-	if err := j.db.Sync(ctx); err != nil {
+	if err := j.busy(func() error { return j.db.Sync(ctx) }); err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
 	done := make(chan error, 1)
@@ -529,17 +545,20 @@ func (j *Job) copyRest() error {
 	}()
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
-	for taken, at := j.taken.Load(), time.Now(); ; {
+	for taken, at := j.taken.now(), time.Now(); ; {
 		select {
 		case err := <-done:
+			if j.ctx.Err() != nil {
+				return context.Cause(j.ctx)
+			}
 			return err
 		case <-every.C:
 		}
 		s := j.state()
 		s.Waits = j.waiting()
 		s.Behind = max(s.Behind, 1)
-		j.tell(s)
-		if now := j.taken.Load(); now != taken {
+		j.say(s)
+		if now := j.taken.now(); now != taken {
 			taken, at = now, time.Now()
 		}
 		if time.Since(at) > stuck {

@@ -415,7 +415,7 @@ const mostGenerations = 1000
 type fenced struct {
 	litestream.ReplicaClient
 	tenure *tenure
-	count  func(bytes int)
+	taken  *taken
 }
 
 // lasting returns a context that ends with the lease.
@@ -448,14 +448,15 @@ func (c *fenced) WriteLTXFile(ctx context.Context, level int, from, to ltx.TXID,
 		return nil, err
 	}
 	defer done()
-	leased := leasedReader{r, ctx, c.count}
+	count := c.taken.attempt(level, to)
+	leased := leasedReader{r, ctx, count}
 	r = leased
 	if seeker, ok := leased.Reader.(io.Seeker); ok {
 		r = leasedFile{leased, seeker}
 	}
 	info, err := c.ReplicaClient.WriteLTXFile(ctx, level, from, to, r)
 	if err == nil {
-		c.count(1)
+		count(1)
 	} else if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}

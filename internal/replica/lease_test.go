@@ -282,7 +282,7 @@ func (w *machine) session(ctx context.Context) {
 	holding.Go(func() { t.hold(life, func(*Head) {}) })
 	defer holding.Wait()
 	defer kill()
-	client := &fenced{&modelClient{w.m, t.generation.dir()}, t, func(int) {}}
+	client := &fenced{&modelClient{w.m, t.generation.dir()}, t, &taken{}}
 	copied, number := 0, ltx.TXID(1) // of the history, and the file to come
 	for range 1 + w.random.IntN(12) {
 		w.history = append(w.history, fmt.Sprint(token, "-", len(w.history)))

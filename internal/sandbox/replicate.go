@@ -34,18 +34,17 @@ const (
 	noReplica = "none"
 	// behindMost is how far a copy may be behind before that is told.
 	behindMost = 10 * time.Second
-	// replicaSlow is how long the end waits for the copy before that is told.
-	replicaSlow = 2 * time.Second
-	// replicaAgain is when art-replicate is started again that was killed, and replicaTries how often it is at the end.
-	replicaAgain, replicaTries = time.Second, 3
+	// replicaAgain is when art-replicate is started again that was killed.
+	replicaAgain = time.Second
 )
 
 // replica is a copy that is being made.
 type replica struct {
-	life  *os.File         // art-replicate copies what is left, and ends, when it is closed
-	done  <-chan error     // tells how it ended; nil without one, and after
-	again <-chan time.Time // when to start another one; nil: not at all
-	heard *replicaHeard
+	process *spawn.Process
+	life    *os.File         // art-replicate copies what is left, and ends, when it is closed
+	done    <-chan error     // tells how it ended; nil without one, and after
+	again   <-chan time.Time // when to start another one; nil: not at all
+	heard   *replicaHeard
 }
 
 // replicaHeard is what art-replicate has said.
@@ -55,6 +54,7 @@ type replicaHeard struct {
 	mu     sync.Mutex
 	last   control.ReplicaState // GUARDED_BY(mu)
 	behind bool                 // that was told. GUARDED_BY(mu)
+	ending bool                 // the session is over: what it waits for is told otherwise. GUARDED_BY(mu)
 }
 
 // useReplica finds out whether the database is to be copied, and where to.
@@ -211,7 +211,7 @@ func (s *session) startReplica() (err error) {
 		return fmt.Errorf("start art-replicate: %w", cli.Reason(err))
 	}
 	heard := &replicaHeard{all: make(chan struct{})}
-	s.replica = replica{life: life, done: p.done, heard: heard}
+	s.replica = replica{process: p.Process, life: life, done: p.done, heard: heard}
 	go s.hearReplica(said, heard)
 	_, err = document.Write(control.Marshal(s.replicate))
 	document.Close()
@@ -237,6 +237,9 @@ func (s *session) hearReplica(from *os.File, heard *replicaHeard) {
 		late := time.Duration(state.Behind) * time.Millisecond
 		heard.last, heard.behind = state, !state.Refused && (late >= behindMost || was && late >= time.Second)
 		now := heard.behind
+		if heard.ending {
+			now = was
+		}
 		heard.mu.Unlock()
 		switch {
 		case now == was:
@@ -282,61 +285,4 @@ func (s *session) replicaFailure(err error) error {
 		return nil
 	}
 	return cli.WithHint(fmt.Errorf("replicate the database to %s: %s", cli.Printable(s.replicate.Place), why(state)), cli.Printable(state.Hint))
-}
-
-// endReplica waits until the copy is whole. art-fuse has ended.
-func (s *session) endReplica() {
-	r := &s.replica
-	if r.heard == nil || s.failed != nil && r.done == nil {
-		return // it was never begun, or refused
-	}
-	pending := s.pending()
-	var err error
-	for try := range replicaTries {
-		if r.done == nil {
-			if err = s.startReplica(); err != nil {
-				break
-			}
-		}
-		if pending != nil {
-			_ = control.WriteFrame(r.life, pending) // of one that has ended there is another
-		}
-		r.life.Close()
-		ended := s.awaitReplica(try == 0)
-		err = s.replicaFailure(ended)
-		if ended == nil || err != nil {
-			break
-		}
-		err = fmt.Errorf("replicate the database to %s: art-replicate ended: %w", cli.Printable(s.replicate.Place), ended)
-	}
-	if err != nil {
-		cli.Fail("art", cli.WithHint(fmt.Errorf("the copy is not whole: %w", err), "all is in the database; the next session that is copied there copies the rest"))
-	}
-}
-
-// awaitReplica waits for the end of art-replicate, and says so where that takes long.
-func (s *session) awaitReplica(tell bool) (err error) {
-	slow := time.After(replicaSlow)
-	for {
-		select {
-		case err = <-s.replica.done:
-			s.replica.done = nil
-			return err
-		case <-slow:
-			h := s.replica.heard
-			h.mu.Lock()
-			state := h.last
-			h.mu.Unlock()
-			if tell && !s.quiet {
-				text := "art: waiting for the copy at " + cli.Printable(s.replicate.Place)
-				if state.Waits > 0 {
-					text += ", which lacks " + cli.Bytes(int64(state.Waits))
-				}
-				if state.Why != "" {
-					text += ": " + cli.Printable(state.Why)
-				}
-				fmt.Fprintln(os.Stderr, text)
-			}
-		}
-	}
 }

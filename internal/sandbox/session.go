@@ -50,6 +50,7 @@ type session struct {
 	network  network // that of a guest that reaches names alone
 	ports    ports   // of the guest's that are reached on the host
 	replica  replica // of the database, at another place
+	signals  signalSource
 
 	events     *events.Stream  // what happens; nil: nobody is told
 	commits    <-chan struct{} // closed when all of that is told which art-fuse has committed; nil: it tells nothing
@@ -257,8 +258,7 @@ func (s *session) run(refusal error) (code int, err error) {
 	}
 	// Until the stage has done its work, whose time it would take to catch signals, one ends art as it
 	// ends any program, and nothing outlives it.
-	var signals signalSource
-	defer func() { signals.stop() }()
+	defer func() { s.signals.stop() }()
 	said, leaving := s.fromCaller()
 	for s.stageDone != nil {
 		select {
@@ -267,11 +267,11 @@ func (s *session) run(refusal error) (code int, err error) {
 				s.messages = nil
 				break
 			}
-			if signals.c == nil {
-				signals = s.catch()
+			if s.signals.c == nil {
+				s.signals = s.catch()
 			}
 			s.handle(m)
-		case sig := <-signals.c:
+		case sig := <-s.signals.c:
 			if !s.attended() {
 				s.signal(sig)
 			}

@@ -18,11 +18,14 @@ type Process struct {
 }
 
 // Kill kills the process, if it has not ended.
-func (p *Process) Kill() {
+func (p *Process) Kill() { p.Signal(unix.SIGKILL) }
+
+// Signal sends a signal to the process, if it has not ended.
+func (p *Process) Signal(sig unix.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.fd >= 0 {
-		_ = unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0) // it has ended
+		_ = unix.PidfdSendSignal(p.fd, sig, nil, 0) // it has ended
 	}
 }
 
