@@ -352,7 +352,11 @@ func TestUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	unit := filepath.Join(dir, "art@.service")
-	for path, text := range map[string]string{unit: strings.Replace(text, starts, "ExecStart="+art+" ", 1), filepath.Join(dir, "project/agent.sh"): "echo made >made; echo said\n"} {
+	whole := strings.NewReplacer(starts, "ExecStart="+art+" ", "#Environment", "Environment").Replace(text)
+	if !strings.Contains(whole, "\nEnvironment=ART_REPLICATE=") {
+		t.Errorf("it copies nothing:\n%s", whole)
+	}
+	for path, text := range map[string]string{unit: whole, filepath.Join(dir, "project/agent.sh"): "echo made >made; echo said\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -365,8 +369,11 @@ func TestUnit(t *testing.T) {
 	_, line, _ := strings.Cut(text, starts)
 	line, _, _ = strings.Cut(line, "\n")
 	run := exec.Command("art", strings.Fields(strings.ReplaceAll(line, "%f", filepath.Join(dir, "project")))...)
-	run.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=")
+	run.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "ART_REPLICATE=file://"+dir+"/copy")
 	if out := must(t, run); !strings.Contains(out, "said") {
 		t.Errorf("it says %q", out)
+	}
+	if out := must(t, exec.Command("art", "list", "file://"+dir)); !strings.Contains(out, "/copy") {
+		t.Errorf("there is no copy: %q", out)
 	}
 }

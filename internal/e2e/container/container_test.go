@@ -86,7 +86,7 @@ func TestPod(t *testing.T) {
 			t.Errorf("pod.yaml and Containerfile do not both have %q", word)
 		}
 	}
-	for _, line := range []string{"hostUsers: false", "procMount: Unmasked", "squat.ai/fuse: 1", "drop: [ALL]"} {
+	for _, line := range []string{"hostUsers: false", "procMount: Unmasked", "squat.ai/fuse: 1", "drop: [ALL]", "name: ART_DB\n          value: s3://"} {
 		if !strings.Contains(string(pod), line) {
 			t.Errorf("pod.yaml lacks %q", line)
 		}
