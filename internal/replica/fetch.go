@@ -105,19 +105,27 @@ func Fetch(ctx context.Context, url, path, token string, takeOver bool, wait fun
 	return Brought, c.Who, nil
 }
 
+// mostRaces bounds the attempts at a place that others change each time.
+const mostRaces = 5
+
 // await claims a place for nobody's history, and waits for a session that has died.
 func (c *claimant) await(ctx context.Context, s *store, wait func(string)) (*tenure, error) {
 	c.fetches = true
+	races := 0
 	for told := false; ; {
 		t, err := c.claim(ctx, s)
 		var held *heldError
-		if !errors.As(err, &held) {
+		switch {
+		case errors.As(err, &held):
+			if !told {
+				wait(held.Error())
+			}
+			told = true
+		case errors.Is(err, errRace) && races < mostRaces:
+			races++
+		default:
 			return t, err
 		}
-		if !told {
-			wait(held.Error())
-		}
-		told = true
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()

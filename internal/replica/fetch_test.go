@@ -1,7 +1,9 @@
 package replica
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -189,6 +191,41 @@ func TestTakeOver(t *testing.T) {
 		}
 		if got := names(t, other); len(got) != 1 {
 			t.Errorf("brought back again, it has %v", got)
+		}
+	}
+}
+
+// racing are objects that somebody else changes a number of times, each just before a swap.
+type racing struct {
+	objects
+	times int
+}
+
+func (r *racing) swap(ctx context.Context, name string, data []byte, tag string) (string, error) {
+	if r.times--; r.times >= 0 {
+		head, now, err := readHead(ctx, r.objects)
+		if err != nil {
+			return "", err
+		}
+		if _, err := r.objects.swap(ctx, name, head.next().marshal(), now); err != nil {
+			return "", err
+		}
+	}
+	return r.objects.swap(ctx, name, data, tag)
+}
+
+// Who is overtaken by another session looks again who that is, and not for ever.
+func TestRace(t *testing.T) {
+	dir := t.TempDir()
+	place, err := open(t.Context(), "file://"+dir)
+	must(t, err)
+	head := &Head{Format: headFormat, ID: "x", Place: "y"}
+	_, err = place.own.swap(t.Context(), headName, head.marshal(), "")
+	must(t, err)
+	for times, want := range map[int]error{1: nil, 1000: errRace} {
+		who := claimant{lease: Lease{Token: "u"}}
+		if _, err := who.await(t.Context(), &store{&racing{place.own, times}, place.client}, func(string) {}); !errors.Is(err, want) {
+			t.Errorf("overtaken %d times: %v", times, err)
 		}
 	}
 }

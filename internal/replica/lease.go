@@ -39,6 +39,9 @@ const (
 // errLapsed is why nothing is written while the lease cannot be renewed.
 var errLapsed = errors.New("the lease there has run out, and could not be renewed")
 
+// errRace is why nothing has come of an attempt, the next of which may find who it was.
+var errRace = errors.New("another session has changed " + headName + " there at the same time")
+
 // heldError says that another session has a place.
 type heldError struct{ by Lease }
 
@@ -145,7 +148,7 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 	sent := time.Now()
 	if tag, err = s.own.swap(ctx, headName, next.marshal(), tag); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			err = errors.New("another session has changed " + headName + " there at the same time")
+			err = errRace
 		}
 		return nil, cli.Reason(err)
 	}
