@@ -20,7 +20,7 @@ TOOL := go tool -modfile=internal/tools/go.mod
 # One C-free, relocatable build for every target; only the race detector needs C.
 export CGO_ENABLED := 0
 
-.PHONY: build demo test test-long tested test-agents test-clients test-otel test-s3 test-container test-arm64 fuzz cover lint bench install packages clean help
+.PHONY: build demo test test-long tested test-agents test-clients test-otel test-s3 load test-container test-arm64 fuzz cover lint bench install packages clean help
 
 build: ## Build the programs into .build/bin (static)
 	@mkdir -p $(BIN)
@@ -81,6 +81,13 @@ test-s3: ## Build a store that speaks S3, and copy databases to it while it come
 	internal/packaging/deps demo
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
 	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin ART_TEST_S3=1 go test -count 1 -v ./internal/e2e/store
+
+# LOAD='-n 12 -at-once 4' is a short one, and LOAD=-help tells what else there is.
+LOAD ?=
+load: build ## Run 200 sessions, 50 at once, whose databases are copied to one store, and measure them (10 minutes; as root it sees most)
+	internal/packaging/deps demo
+	cd internal/e2e/store/gateway && go build -o $(CURDIR)/.build/versitygw github.com/versity/versitygw/cmd/versitygw
+	go run ./internal/exercise/load -bin $(BIN) -gateway .build/versitygw $(LOAD)
 
 test-container: ## Run sessions in a container of podman, as docs/examples/Containerfile says (as root)
 	internal/packaging/deps container

@@ -292,3 +292,19 @@ func (h *host) replicator(session int) int {
 	}
 	return 0
 }
+
+// Sessions side by side, as `make load` has them, but few: each copy has all that was written.
+func TestLoad(t *testing.T) {
+	h := newHost(t)
+	load := exec.Command("go", "run", "../../exercise/load", "-bin", os.Getenv("ART_TEST_BIN"), "-dir", filepath.Join(h.dir, "load"),
+		"-endpoint", "http://"+h.address, "-bucket", "bucket", "-n", "6", "-at-once", "3", "-work", "5s", "-sample", "500ms")
+	load.Env = append(os.Environ(), "CGO_ENABLED=0", "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret")
+	out, err := load.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+	if !strings.Contains(string(out), "; 0 failed; copies brought back, with all that was written: 6 of 6\n") {
+		t.Error("not all of it was checked")
+	}
+}
