@@ -181,6 +181,7 @@ func (j *Job) Run(end <-chan struct{}) error {
 // that is why nothing was copied.
 func (j *Job) claim(end <-chan struct{}) error {
 	began := time.Now()
+	var ended time.Time
 	behind := began
 	if !j.since.IsZero() { // it was given up
 		behind = j.since
@@ -209,7 +210,10 @@ func (j *Job) claim(end <-chan struct{}) error {
 		j.say(control.ReplicaState{Behind: milliseconds(behind), Why: err.Error()})
 		select {
 		case <-end:
-			if time.Since(began) > leaseTime+leaseRenewed || time.Since(began) > stuck && !errors.As(err, new(*heldError)) {
+			if ended.IsZero() {
+				ended = time.Now()
+			}
+			if claimedEnough(err, began, ended, time.Now()) {
 				return err
 			}
 			select {
@@ -219,6 +223,15 @@ func (j *Job) claim(end <-chan struct{}) error {
 		case <-time.After(wait):
 		}
 	}
+}
+
+// claimedEnough tells whether a session that has ended asks no more for a place that it could not get: one that another session holds has been
+// watched for as long as a lease lasts by then, and one that cannot be asked has had as long since the end as it has for the rest of a copy.
+func claimedEnough(err error, began, ended, now time.Time) bool {
+	if errors.As(err, new(*heldError)) {
+		return now.Sub(began) > leaseTime+leaseRenewed
+	}
+	return now.Sub(ended) > stuck
 }
 
 // hold renews the lease until release is called.

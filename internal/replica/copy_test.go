@@ -139,3 +139,25 @@ func TestPlaceThatIsAway(t *testing.T) {
 		t.Errorf("%d bytes are in the copy, %v: is it all: %v", n, err, bytes.Equal(got[:n], want))
 	}
 }
+
+// A store that was busy while the session ran is given time after its end, too, and another session's place no more than a lease lasts.
+func TestClaimedEnough(t *testing.T) {
+	began := time.Now()
+	away, held := errors.New("it does not answer"), error(&heldError{})
+	for _, c := range []struct {
+		err        error
+		ended, now time.Duration
+		want       bool
+	}{
+		{away, time.Hour, time.Hour, false},
+		{away, time.Hour, time.Hour + stuck - 1, false},
+		{away, time.Hour, time.Hour + stuck + 1, true},
+		{held, time.Second, leaseTime, false},
+		{held, time.Second, leaseTime + leaseRenewed + 1, true},
+		{held, time.Hour, time.Hour, true},
+	} {
+		if got := claimedEnough(c.err, began, began.Add(c.ended), began.Add(c.now)); got != c.want {
+			t.Errorf("%v, ended after %v, after %v: %v", c.err, c.ended, c.now, got)
+		}
+	}
+}

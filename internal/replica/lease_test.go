@@ -131,7 +131,33 @@ func (m *model) swap(ctx context.Context, name string, data []byte, tag string) 
 func (m *model) entries(context.Context) (dirs, files []string, err error) {
 	return nil, nil, errors.ErrUnsupported
 }
-func (m *model) below(string) objects { return m }
+func (m *model) below(dir string) objects { return &modelDirectory{m, dir} }
+
+// modelDirectory are the objects of a directory of a model.
+type modelDirectory struct {
+	*model
+	dir string
+}
+
+func (d *modelDirectory) entries(ctx context.Context) (dirs, files []string, err error) {
+	found := make(chan []string, 2)
+	err = d.request(ctx, func() error {
+		var below []string
+		for name := range d.objects {
+			if rest, ok := strings.CutPrefix(name, strings.TrimPrefix(d.dir+"/", "/")); ok {
+				if dir, _, ok := strings.Cut(rest, "/"); ok {
+					below = append(below, dir)
+				}
+			}
+		}
+		found <- below
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return <-found, nil, nil
+}
 
 func (m *model) store() *store {
 	return &store{m, func(dir string) (litestream.ReplicaClient, error) { return &modelClient{m, dir}, nil }}

@@ -66,8 +66,15 @@ func open(ctx context.Context, text string) (*store, error) {
 	return openBucket(ctx, u)
 }
 
-// last is the number of the last file that Litestream has put into a directory; 0: there is none.
+// last is the number of the last file that Litestream has put into a directory; 0: there is none. Of an empty directory, as each new session's
+// place is, it asks once, and not for each level: with many sessions that begin, a store has these requests to answer before all others.
 func (s *store) last(ctx context.Context, dir string) (last ltx.TXID, err error) {
+	switch dirs, _, err := s.own.below(dir).entries(ctx); {
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(dirs) == 0:
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
 	client, err := s.client(dir)
 	if err != nil {
 		return 0, err

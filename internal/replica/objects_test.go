@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -98,5 +99,41 @@ func TestNoCredentials(t *testing.T) {
 	must(t, err)
 	if _, _, err = readHead(t.Context(), place.own); err == nil || err.Error() != "there are no credentials for it" || !errors.As(err, new(*refused)) {
 		t.Error(err)
+	}
+}
+
+// A place with nothing is asked once what it has, and one with something for each level.
+func TestLastAsksLittle(t *testing.T) {
+	credentials(t)
+	var asked atomic.Int32
+	contents := ""
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		text := contents
+		if prefix := r.URL.Query().Get("prefix"); prefix != "path/" && !strings.HasPrefix(prefix, "path/0000") {
+			text = ""
+		}
+		fmt.Fprintf(w, "<ListBucketResult>%s</ListBucketResult>", text)
+	}))
+	t.Cleanup(s.Close)
+	place, err := open(t.Context(), "s3://bucket/path?endpoint="+s.URL)
+	must(t, err)
+	last, err := place.last(t.Context(), "")
+	if err != nil || last != 0 || asked.Load() != 1 {
+		t.Errorf("%v %v, asked %d times", last, err, asked.Load())
+	}
+	const name = "path/0000/0000000000000001-0000000000000007.ltx"
+	contents = "<CommonPrefixes><Prefix>path/0000/</Prefix></CommonPrefixes><Contents><Key>" + name + "</Key><Size>9</Size></Contents>"
+	if last, err := place.last(t.Context(), ""); err != nil || last != 7 {
+		t.Errorf("%v %v", last, err)
+	}
+}
+
+// A directory that is not there has nothing either.
+func TestLastOfNoDirectory(t *testing.T) {
+	place, err := open(t.Context(), "file://"+t.TempDir()+"/none")
+	must(t, err)
+	if last, err := place.last(t.Context(), "generation-A"); err != nil || last != 0 {
+		t.Error(last, err)
 	}
 }
