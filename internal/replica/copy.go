@@ -128,8 +128,8 @@ func (j *Job) Abandon() { j.abandon(errAbandoned) }
 
 // Run copies until end is closed, and then what is left. The error is why not all was copied.
 func (j *Job) Run(end <-chan struct{}) error {
-	var alone bool
-	for ended := false; !ended; {
+	var repaired bool
+	for {
 		if err := j.claim(end); err != nil {
 			return err
 		}
@@ -150,9 +150,24 @@ func (j *Job) Run(end <-chan struct{}) error {
 		running.Go(func() { j.report(ctx, tooMuch) })
 		select {
 		case <-end:
-			alone, ended = j.awaitServer(), true
+			alone := j.awaitServer()
 			cancel()
 			running.Wait()
+			err := j.copyRest()
+			if err == nil {
+				err = j.verify()
+			}
+			if errors.As(err, new(*goneError)) && !repaired {
+				repaired = true
+				if err := j.giveUp(); err != nil {
+					return err
+				}
+				if err := forgetPages(j.what.Kept); err != nil {
+					return err
+				}
+				continue // with a whole copy
+			}
+			return j.finish(alone, err)
 		case <-j.tenure.gone:
 			cancel()
 			running.Wait()
@@ -166,15 +181,31 @@ func (j *Job) Run(end <-chan struct{}) error {
 			}
 		}
 	}
-	err := j.finish(alone)
-	_ = sqlvfs.ForgetLeft(j.file)
-	j.file.Close()
-	if alone {
-		if serr := j.busy(func() error { return settle(j.what.Database) }); err == nil && serr != nil {
-			err = fmt.Errorf("all is copied, but the database was left with its log: %w", serr)
-		}
+}
+
+// goneError says that files of a copy were removed while a session wrote it.
+type goneError struct{ error }
+
+// verify makes sure that the copy can be brought back as it is now.
+func (j *Job) verify() error {
+	ctx, cancel := context.WithTimeout(j.ctx, claimTime)
+	defer cancel()
+	client, err := j.place.generation(j.tenure.says(), j.tenure.generation)
+	if err != nil {
+		return err
 	}
-	return err
+	files, err := list(ctx, client, false)
+	if err != nil {
+		return fmt.Errorf("look whether it is whole: %w", explain(err))
+	}
+	pos, err := j.db.Pos()
+	if err != nil {
+		return err
+	}
+	if _, err := files.reaches(ctx, pos.TXID); err != nil {
+		return &goneError{fmt.Errorf("files of it were removed there: %w", err)}
+	}
+	return nil
 }
 
 // claim gets the place for this session. While it cannot be asked, or may be another session's, it is asked again; at the end of the session
@@ -496,13 +527,29 @@ func (j *Job) awaitServer() bool {
 	return false
 }
 
-// finish copies what is left, and lets Litestream and the place go. Alone says that nobody else has the database.
-func (j *Job) finish(alone bool) error {
-	err := j.copyRest()
+// finish lets Litestream, the place and the database go. Alone says that nobody else has that, and err why not all is copied.
+func (j *Job) finish(alone bool, err error) error {
+	err = j.leave(alone, err)
+	_ = sqlvfs.ForgetLeft(j.file)
+	j.file.Close()
+	if alone {
+		if serr := j.busy(func() error { return settle(j.what.Database) }); err == nil && serr != nil {
+			err = fmt.Errorf("all is copied, but the database was left with its log: %w", serr)
+		}
+	}
+	return err
+}
+
+// leave lets Litestream and the place go.
+func (j *Job) leave(alone bool, err error) error {
 	if err == nil && alone {
 		if nerr := j.busy(func() error { return j.notePages(j.ctx) }); nerr != nil {
 			_ = forgetPages(j.what.Kept) // the next session copies the whole database
 		}
+	}
+	last := ""
+	if pos, perr := j.db.Pos(); perr == nil {
+		last = position(j.tenure.generation.ID, pos.TXID)
 	}
 	j.release()
 	if err == nil {
@@ -510,7 +557,7 @@ func (j *Job) finish(alone bool) error {
 		err = j.tenure.end(ctx, func(h *Head) {
 			j.current(h)
 			j.mu.Lock()
-			h.State, h.Pending = Ended, j.counts
+			h.State, h.Last, h.Pending = Ended, last, j.counts
 			j.mu.Unlock()
 		})
 		cancel()

@@ -170,7 +170,7 @@ func (t *tenure) goOnFrom(ctx context.Context, made string) error {
 	if err != nil {
 		return err
 	}
-	place := t.place()
+	place := t.says().Place
 	err = t.renew(ctx, func(h *Head) {
 		t.generation.Base = h.shortest(continues[place])
 		for i := range h.Generations {

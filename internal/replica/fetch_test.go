@@ -54,7 +54,7 @@ func orphan(t *testing.T, dir string, seconds int) {
 	must(t, err)
 	head, tag, err := readHead(t.Context(), place.own)
 	must(t, err)
-	head.State, head.Lease.Ended, head.Lease.Machine, head.Lease.Seconds = Running, false, "another", seconds
+	head.State, head.Last, head.Lease.Ended, head.Lease.Machine, head.Lease.Seconds = Running, "", false, "another", seconds
 	data, err := json.Marshal(head)
 	must(t, err)
 	_, err = place.own.swap(t.Context(), headName, data, tag)

@@ -41,6 +41,8 @@ type Head struct {
 	Pending *Pending `json:"pending,omitempty"`
 	// Writes counts the swaps, so that no two heads are alike.
 	Writes int64 `json:"writes"`
+	// Last is the position of all that was there when a session last ended with all of it copied; empty: none has yet.
+	Last string `json:"last,omitempty"`
 	// Generations are the histories that are there, oldest first.
 	Generations []Generation `json:"generations"`
 	Lease       *Lease       `json:"lease,omitempty"`
@@ -179,6 +181,16 @@ func (h *Head) generation(id string) (g Generation, ok bool) {
 		return Generation{}, false
 	}
 	return h.Generations[i], true
+}
+
+// lacks tells whether a state is older than what was there at the end of a session.
+func (h *Head) lacks(at string) bool {
+	last, txid := parsePosition(h.Last)
+	is, to := parsePosition(at)
+	age := func(id string) int {
+		return slices.IndexFunc(h.Generations, func(g Generation) bool { return g.ID == id })
+	}
+	return age(last) > age(is) || last == is && txid > to
 }
 
 // from are a generation and those that came after it; all, if it is not there.

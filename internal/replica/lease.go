@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -173,21 +172,15 @@ func (c *claimant) goesOn(ctx context.Context, s *store, head *Head) bool {
 		return false
 	}
 	client, err := s.generation(head, base)
-	if err == nil {
-		err = client.Init(ctx)
-	}
 	if err != nil {
 		return false
 	}
-	plan, err := litestream.CalcRestorePlan(ctx, client, n.last(), time.Time{}, slog.Default())
-	if err != nil || plan[len(plan)-1].MaxTXID != n.last() {
+	files, err := list(ctx, client, false)
+	if err != nil {
 		return false
 	}
-	var bytes int64
-	for _, f := range plan {
-		bytes += f.Size
-	}
-	return bytes <= max(2*int64(n.Pages)*int64(n.PageSize), 1<<20)
+	bytes, err := files.reaches(ctx, n.last())
+	return err == nil && bytes <= max(2*int64(n.Pages)*int64(n.PageSize), 1<<20)
 }
 
 // found makes the head of a place where there is none, and makes sure that the store swaps as it should.
@@ -257,11 +250,11 @@ func parsePosition(text string) (generation string, txid ltx.TXID) {
 	return generation, txid
 }
 
-// place is the place's own name for itself.
-func (t *tenure) place() string {
+// says returns what the head says, as far as this process knows.
+func (t *tenure) says() *Head {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.head.Place
+	return t.head
 }
 
 // granted is the lease from now on.

@@ -79,22 +79,11 @@ func (s *store) last(ctx context.Context, dir string) (last ltx.TXID, err error)
 	if err != nil {
 		return 0, err
 	}
-	if err := client.Init(ctx); err != nil {
+	files, err := list(ctx, client, false)
+	if err != nil {
 		return 0, explain(err)
 	}
-	for level := range litestream.SnapshotLevel + 1 {
-		files, err := client.LTXFiles(ctx, level, 0, false)
-		if err != nil {
-			return 0, explain(err)
-		}
-		for files.Next() {
-			last = max(last, files.Item().MaxTXID)
-		}
-		if err := files.Close(); err != nil {
-			return 0, explain(err)
-		}
-	}
-	return last, nil
+	return files.last(), nil
 }
 
 // directory is a place that is a directory of this host, or of a file server. A file system cannot compare and replace a file in one step, but it

@@ -240,7 +240,7 @@ func (j *Job) notePages(ctx context.Context) error {
 	if a != last.WALSalt1 || b != last.WALSalt2 || end != last.WALOffset+last.WALSize {
 		return errors.New("the log has more than was copied")
 	}
-	n := noted{Place: j.tenure.place(), Generation: j.tenure.generation.ID, TXID: last.MaxTXID.String(), PageSize: size, Pages: commit}
+	n := noted{Place: j.tenure.says().Place, Generation: j.tenure.generation.ID, TXID: last.MaxTXID.String(), PageSize: size, Pages: commit}
 	if commit == 0 {
 		return errors.New("the log has no commit")
 	}

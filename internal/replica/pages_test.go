@@ -230,3 +230,57 @@ func TestGoesOnAfterAKill(t *testing.T) {
 		t.Errorf("the generations are %s", whole)
 	}
 }
+
+// What is missing of a copy is told, and nothing older is taken for it.
+func TestFilesThatAreGone(t *testing.T) {
+	work := t.TempDir()
+	d := &disk{t: t, path: filepath.Join(work, "a.db"), dir: filepath.Join(work, "copy"), want: map[string][]byte{}}
+	var all []string
+	d.session(false, func(s *sqlvfs.Store) {
+		for n := range 3 {
+			d.write(s, fmt.Sprint(n), 1000)
+			for end := time.Now().Add(30 * time.Second); len(all) <= n && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+				all, _ = filepath.Glob(filepath.Join(d.dir, "*/ltx/0/*.ltx"))
+			}
+		}
+	})
+	all, _ = filepath.Glob(filepath.Join(d.dir, "*/ltx/0/*.ltx"))
+	d.check()
+	if len(all) < 3 {
+		t.Fatalf("the copy has only %v", all)
+	}
+	for _, gone := range []string{all[0], all[1], all[len(all)-1]} {
+		must(t, os.Rename(gone, gone+"-gone"))
+		copied, err := Find(t.Context(), "file://"+d.dir)
+		must(t, err)
+		back := filepath.Join(t.TempDir(), "back.db")
+		if err := copied.Restore(t.Context(), back, time.Time{}); err == nil || !strings.HasPrefix(err.Error(), "the copy is not whole: ") {
+			t.Errorf("without %s: %v", filepath.Base(gone), err)
+		}
+		if _, _, err := Fetch(t.Context(), "file://"+d.dir, back, "u", false, func(string) {}, nil); err == nil {
+			t.Errorf("without %s a session goes on from the copy", filepath.Base(gone))
+		}
+		must(t, os.Rename(gone+"-gone", gone))
+	}
+
+	// In a session.
+	for _, gone := range []string{"*/ltx/0/0000000000000001-*.ltx", "*", "*/ltx/0/*.ltx"} {
+		d.session(false, func(s *sqlvfs.Store) {
+			before, _ := filepath.Glob(filepath.Join(d.dir, "*/ltx/0/*.ltx"))
+			d.write(s, "more", 1000)
+			for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+				if now, _ := filepath.Glob(filepath.Join(d.dir, "*/ltx/0/*.ltx")); len(now) > len(before) {
+					break
+				}
+			}
+			time.Sleep(2 * look) // until the copying waits for something new
+			files, _ := filepath.Glob(filepath.Join(d.dir, gone))
+			for _, f := range files {
+				if !strings.HasPrefix(filepath.Base(f), "art-") {
+					must(t, os.RemoveAll(f))
+				}
+			}
+		})
+		d.check()
+	}
+}

@@ -113,14 +113,21 @@ func (c *Copy) bring(ctx context.Context, path string, at time.Time) error {
 	var since time.Time
 	for _, g := range slices.Backward(c.Who.Generations) {
 		client, err := c.store.generation(c.Who, g)
-		if err == nil {
-			err = client.Init(ctx)
+		if err != nil {
+			return err
 		}
+		files, err := list(ctx, client, !at.IsZero())
 		if err != nil {
 			return explain(err)
 		}
 		r := litestream.NewReplicaWithClient(nil, &watchedClient{client, c.Progress})
-		plan, err := litestream.CalcRestorePlan(ctx, client, 0, at, slog.Default())
+		plan, err := litestream.CalcRestorePlan(ctx, files, 0, at, slog.Default())
+		if err != nil && (at.IsZero() && files.last() > 0 || !errors.Is(err, litestream.ErrTxNotAvailable)) {
+			return incomplete(err)
+		}
+		if err == nil && at.IsZero() && c.Who.lacks(position(g.ID, plan[len(plan)-1].MaxTXID)) {
+			return incomplete(errors.New("the newest files are missing"))
+		}
 		if err == nil {
 			c.expect(plan)
 			options := litestream.NewRestoreOptions()
@@ -143,6 +150,11 @@ func (c *Copy) bring(ctx context.Context, path string, at time.Time) error {
 	}
 	return cli.WithHint(fmt.Errorf("the copy has no state of %s: it goes back to %s", at.Local().Format(time.DateTime), since.Local().Format(time.DateTime)),
 		"name a later time, or leave --at out")
+}
+
+// incomplete says that files of a copy are gone, which somebody else has removed.
+func incomplete(err error) error {
+	return cli.WithHint(fmt.Errorf("the copy is not whole: %w", err), "somebody has removed files of it; --at TIME may bring an earlier state back")
 }
 
 // expect says how much is to be fetched.
