@@ -56,6 +56,9 @@ func list(url string, asJSON bool) error {
 	if asJSON {
 		return listAsJSON(all)
 	}
+	if len(all) == 0 {
+		fmt.Fprintf(stderr, "art: there is no copy at %s, nor below it\n", cli.Printable(url))
+	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	if len(all) > 0 {
 		fmt.Fprintln(w, "SIZE\tCHANGED\tSTATE\tPENDING\tHOST\tWORKSPACE\tURL")

@@ -29,17 +29,21 @@ const prog = "art-replicate"
 // memory is from where on the collector runs more often.
 const memory = 48 << 20
 
-// speaker is in whose name errors are told.
-var speaker = prog
+// speaker is in whose name errors are told, and stderr is where.
+var speaker, stderr = prog, os.Stderr
 
 func main() {
 	err := libexec.CheckCaller(prog)
+	// The clients of stores log to what os.Stderr is then.
+	if null, nerr := os.OpenFile(os.DevNull, os.O_WRONLY, 0); nerr == nil {
+		os.Stderr = null
+	}
 	if err == nil {
 		err = run(os.Args[1:])
 	}
 	if err != nil {
 		if !errors.As(err, new(told)) {
-			cli.Fail(speaker, err)
+			cli.Fprint(stderr, speaker, err)
 		}
 		os.Exit(cli.ExitError)
 	}

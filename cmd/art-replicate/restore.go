@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
@@ -69,7 +68,7 @@ func restore(url, path, at string) error {
 	case who.State == replica.Running:
 		state = "as far as it was copied: a session may still write it there"
 	}
-	fmt.Fprintf(os.Stderr, "art: %s is %s: %s\n", cli.Printable(path), what, state)
+	fmt.Fprintf(stderr, "art: %s is %s: %s\n", cli.Printable(path), what, state)
 	return nil
 }
 
@@ -91,7 +90,7 @@ func fetch(url, path, token string, takeOver, quiet bool) error {
 	}
 	say := func(format string, args ...any) {
 		if !quiet {
-			fmt.Fprintf(os.Stderr, "art: "+format+"\n", args...)
+			fmt.Fprintf(stderr, "art: "+format+"\n", args...)
 		}
 	}
 	progress := newProgress(quiet)
@@ -109,7 +108,7 @@ func fetch(url, path, token string, takeOver, quiet bool) error {
 	case replica.Nothing:
 		say("%s: there is no copy yet, and the database is new", cli.Printable(url))
 	case replica.Aside:
-		fmt.Fprintf(os.Stderr, "art: another session has gone on from %s: what was here, and may not be copied, is now %s.left-*\n", cli.Printable(url), cli.Printable(path))
+		fmt.Fprintf(stderr, "art: another session has gone on from %s: what was here, and may not be copied, is now %s\n", cli.Printable(url), cli.Printable(replica.LastAside(path)))
 	case replica.Brought:
 		say("%s is brought back, as of %s", cli.Printable(url), who.Changed.Local().Format(time.DateTime))
 	}
@@ -118,8 +117,8 @@ func fetch(url, path, token string, takeOver, quiet bool) error {
 
 // newProgress shows on a terminal how much of a copy is here.
 func newProgress(quiet bool) *cli.Progress {
-	if quiet || !term.IsTerminal(int(os.Stderr.Fd())) {
+	if quiet || !term.IsTerminal(int(stderr.Fd())) {
 		return cli.NewProgress(nil, "art")
 	}
-	return cli.NewProgress(os.Stderr, "art")
+	return cli.NewProgress(stderr, "art")
 }

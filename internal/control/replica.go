@@ -10,10 +10,16 @@ const ReplicaFD = 3
 // ReplicaGiveUp has art-replicate copy nothing more, leave the database as one file, and end.
 const ReplicaGiveUp = unix.SIGUSR1
 
+// AsideMark stands in the name of a database, before a time, that does not go on from the copy which was brought back in its place: it may
+// hold what was never copied.
+const AsideMark = ".left-"
+
 // Replica says what is to be copied, and where to.
 type Replica struct {
 	// Database is the path of the database, which a session writes, and Name what it is called at the place.
 	Database, Name string
+	// Workspace is that of the session, which the database may not know yet.
+	Workspace string
 	// Place is the URL. It is not on the command line, which everybody can read.
 	Place string
 	// Kept is the directory for what is not copied yet.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -39,7 +40,7 @@ func List(databases string, o Options) error {
 	}
 	var list []*entry
 	for _, f := range files {
-		if _, ok := workspace.BaseName(f.Name()); ok && f.Type().IsRegular() {
+		if ofWorkspace(f.Name()) && f.Type().IsRegular() {
 			list = append(list, look(filepath.Join(databases, f.Name())))
 		}
 	}
@@ -48,17 +49,33 @@ func List(databases string, o Options) error {
 	for _, e := range list {
 		width = max(width, len(o.name(e.Name)))
 	}
+	const row = "%-*s  %8s  %-16s  %s%s"
+	if len(list) > 0 && !o.JSON {
+		width = max(width, len("NAME"))
+		if err := o.line(row, width, "NAME", "SIZE", "USED", "WORKSPACE", ""); err != nil {
+			return err
+		}
+	}
 	for _, e := range list {
 		if o.JSON {
 			err = o.object(e)
 		} else {
-			err = o.line("%-*s  %8s  %-16s  %s%s", width, o.name(e.Name), cli.Bytes(e.Size), e.when(), e.where(&o), e.history()+e.forkOf(&o))
+			err = o.line(row, width, o.name(e.Name), cli.Bytes(e.Size), e.when(), e.where(&o), e.history()+e.forkOf(&o))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ofWorkspace tells whether a name is that of a database of a workspace, or of one in whose place a copy was brought back.
+func ofWorkspace(name string) bool {
+	_, ok := workspace.BaseName(name)
+	if at := strings.LastIndex(name, control.AsideMark); !ok && at > 0 {
+		_, ok = workspace.BaseName(name[:at])
+	}
+	return ok
 }
 
 // look finds out what there is to say of a database.

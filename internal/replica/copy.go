@@ -6,6 +6,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -222,6 +223,7 @@ func (j *Job) claim(end <-chan struct{}) error {
 		if j.who.mine, j.who.continues, err = identify(j.what.Database, j.what.Name); err != nil {
 			return err
 		}
+		j.who.mine.Workspace = cmp.Or(j.who.mine.Workspace, j.what.Workspace)
 		j.who.pages = keptPages(j.what.Kept)
 		ctx, cancel := context.WithTimeout(j.ctx, claimTime)
 		j.tenure, err = j.who.claim(ctx, j.place)
@@ -648,7 +650,7 @@ func (j *Job) current(h *Head) {
 	var session, size int64
 	var workspace []byte
 	if row.Scan(&session, &size, &workspace) == nil { // or it stays as it is until the next time
-		h.Session, h.Size, h.Workspace, h.Changed = session, size, string(workspace), now()
+		h.Session, h.Size, h.Workspace, h.Changed = session, size, cmp.Or(string(workspace), h.Workspace), now()
 	}
 }
 

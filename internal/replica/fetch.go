@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 )
 
 // Fetched is what [Fetch] has found.
@@ -26,8 +28,16 @@ const (
 	Aside                  // and the one that was here was renamed
 )
 
-// left is what a database is renamed to that does not go on from the copy: it may hold what was never copied.
-const left = ".left-"
+// LastAside is the path that the database at a path was renamed to, the last time; "" if it never was.
+func LastAside(path string) (last string) {
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries { // in order
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+control.AsideMark) {
+			last = filepath.Join(filepath.Dir(path), e.Name())
+		}
+	}
+	return last
+}
 
 // Fetch has the database at path go on from the copy at a place, for a session that is about to begin: it brings that back, if the one that is
 // here does not go on from it. Before, it takes the lease for the session with that token, so that nothing is copied there afterwards. wait
@@ -153,7 +163,7 @@ func (c *Copy) fetch(ctx context.Context, t *tenure, made, path string, aside bo
 		if _, err := os.Lstat(path + "-wal"); err == nil {
 			return cli.WithHint(fmt.Errorf("%s is in use", path), "end the session that has it")
 		}
-		if err := os.Rename(path, path+left+time.Now().Format("20060102-150405")); err != nil {
+		if err := os.Rename(path, path+control.AsideMark+time.Now().Format("20060102-150405")); err != nil {
 			return cli.Reason(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/riverlytech/art/internal/cli"
@@ -64,7 +65,11 @@ type Generation struct {
 }
 
 // dir is the directory of a generation below the place.
-func (g Generation) dir() string { return "generation-" + g.ID }
+func (g Generation) dir() string { return generationPrefix + g.ID }
+
+const generationPrefix = "generation-"
+
+func isGeneration(dir string) bool { return strings.HasPrefix(dir, generationPrefix) }
 
 // Lease says who writes a place.
 type Lease struct {

@@ -226,7 +226,7 @@ func (c *claimant) heir(ctx context.Context, s *store, head *Head, own string) e
 		if last > 0 && (g.ID != id || last > txid) {
 			return &refused{
 				fmt.Sprintf("the copy there goes on from another state than the database: %s, session %d, and the database has session %d", head.describe(), head.Session, c.mine.Session),
-				"art restore brings that back; or name another place",
+				"`art run -d URL` goes on from that, with a database of its own; or name another place for this one",
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"path"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/replica/place"
 )
 
@@ -44,13 +46,13 @@ type lister struct {
 	url   string
 	asked *semaphore.Weighted
 	all   sync.WaitGroup
+	err   error // why the place itself could not be listed; all guards it
 
 	mu    sync.Mutex
 	found []Listed // GUARDED_BY(mu)
-	err   error    // why a directory could not be listed, the first one. GUARDED_BY(mu)
 }
 
-// walk looks into a directory, and below it if there is no copy.
+// walk looks into a directory, and below it, but for the generations of a copy.
 func (l *lister) walk(ctx context.Context, o objects, dir string) {
 	l.all.Go(func() {
 		if l.asked.Acquire(ctx, 1) != nil {
@@ -59,20 +61,28 @@ func (l *lister) walk(ctx context.Context, o objects, dir string) {
 		dirs, files, err := o.entries(ctx)
 		if err == nil && slices.ContainsFunc(files, isHead) {
 			l.head(ctx, o, dir)
-			dirs = nil
+			dirs = slices.DeleteFunc(dirs, isGeneration)
 		}
 		l.asked.Release(1)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			l.mu.Lock()
-			if l.err == nil {
-				l.err = err
-			}
-			l.mu.Unlock()
+		switch {
+		case err != nil && dir == "":
+			l.err = l.missing(err)
+		case err != nil && !errors.Is(err, fs.ErrNotExist): // otherwise it was just removed
+			url, _ := place.Below(l.url, dir)
+			l.add(Listed{URL: url, Err: err})
 		}
 		for _, name := range dirs {
 			l.walk(ctx, o.below(name), path.Join(dir, name))
 		}
 	})
+}
+
+// missing says what is not there, of a directory; of a bucket's path, nobody knows that.
+func (l *lister) missing(err error) error {
+	if d := place.Directory(l.url); d != "" && errors.Is(err, fs.ErrNotExist) {
+		return cli.WithHint(fmt.Errorf("the directory %s does not exist", d), "mount what belongs there, or name another one")
+	}
+	return err
 }
 
 // head reads that of a copy.
@@ -85,6 +95,10 @@ func (l *lister) head(ctx context.Context, o objects, dir string) {
 	if found.Err = err; found.Head == nil && err == nil {
 		return // it was just removed
 	}
+	l.add(found)
+}
+
+func (l *lister) add(found Listed) {
 	l.mu.Lock()
 	l.found = append(l.found, found)
 	l.mu.Unlock()

@@ -164,7 +164,11 @@ func (p *prepared) hideAll(o *request, settings *config.Settings, mounts []confi
 	if err := p.useReplica(o, settings); err != nil {
 		return err
 	}
-	hide = slices.Concat(hide, replicaHidden(settings, o.user), namedSockets(os.Getenv, mounts), config.UserHidden(os.Getenv), sessionsHidden(), agentsHidden(settings, mounts))
+	copies, err := p.replicaHidden(settings, o.user)
+	if err != nil {
+		return err
+	}
+	hide = slices.Concat(hide, copies, namedSockets(os.Getenv, mounts), config.UserHidden(os.Getenv), sessionsHidden(), agentsHidden(settings, mounts))
 	if err := p.hide(hide, mounts); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/replica/place"
 	"github.com/riverlytech/art/internal/spawn"
 	"github.com/riverlytech/art/internal/workspace"
@@ -91,7 +92,7 @@ func (p *prepared) useReplica(o *request, settings *config.Settings) error {
 	}
 	sum := sha256.Sum256([]byte(p.plan.Database + "\x00" + where.Value))
 	p.replicate = &control.Replica{
-		Database: p.plan.Database, Name: databaseName(p.plan.Database), Place: where.Value,
+		Database: p.plan.Database, Name: o.databaseName(), Workspace: paths.Resolve(p.plan.Workspace), Place: where.Value,
 		Kept: filepath.Join(state, "replicas", hex.EncodeToString(sum[:16])), Token: cmp.Or(o.token, rand.Text()), TakeOver: o.TakeOver,
 	}
 	p.serve.Replicated = true
@@ -151,20 +152,34 @@ func hintOf(err error) string {
 	return ""
 }
 
+// databaseName is what the session's is called there: as the place that it was named by.
+func (o *request) databaseName() string {
+	if u, err := place.Parse(o.remote); err == nil {
+		return path.Base(u.Path)
+	}
+	return databaseName(o.database)
+}
+
 // databaseName is what a database is called at a place for all of them.
 func databaseName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".db") }
 
 // replicaHidden are the directories of copies on this host: of this database, and of all others.
-func replicaHidden(all ...*config.Settings) (dirs []string) {
+func (p *prepared) replicaHidden(all ...*config.Settings) (dirs []string, err error) {
 	for _, s := range all {
 		if s == nil {
 			continue
 		}
-		if dir := place.Directory(s.Replicate.Value); dir != "" {
+		dir := place.Directory(s.Replicate.Value)
+		switch {
+		case dir == "":
+		case paths.Resolve(dir) == paths.Resolve(p.plan.Workspace):
+			return nil, cli.WithHint(fmt.Errorf("%s: the directory for copies, %s, is the workspace: copies are hidden from the guest, and nothing would be left",
+				cli.Printable(s.Replicate.Origin), cli.Printable(dir)), "name another directory")
+		default:
 			dirs = append(dirs, dir)
 		}
 	}
-	return dirs
+	return dirs, nil
 }
 
 // startReplica starts art-replicate, if there is something to copy.

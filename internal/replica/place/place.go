@@ -42,7 +42,7 @@ func Parse(text string) (*url.URL, error) {
 	case u.Scheme == S3 && u.User != nil:
 		problem = "keys do not belong in it: they come from the environment, from ~/.aws, or from the machine"
 	case u.Scheme != File && u.Scheme != S3:
-		problem = "there are no copies at such places"
+		problem = "a place is a bucket (s3://) or a directory (file://)"
 	case u.Fragment != "" || u.Scheme == File && u.RawQuery != "":
 		problem = "it has more than a path"
 	}
