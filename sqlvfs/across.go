@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 )
 
@@ -81,6 +82,9 @@ func closeAll(lineage []*Moment) {
 // meet finds the first database that two lineages have in common.
 func meet(one, two []*Moment) (i, j int, err error) {
 	for i, a := range one {
+		if j = slices.IndexFunc(two, func(b *Moment) bool { return b.s.path == a.s.path }); j >= 0 {
+			return i, j, nil
+		}
 		of, err := os.Stat(a.s.path)
 		if err != nil {
 			return 0, 0, err

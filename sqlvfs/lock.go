@@ -14,7 +14,12 @@ import (
 
 // Writer tells whether a process has a database open for writing, and which that is (0: unknown). The error is that of
 // opening the file.
-func Writer(path string) (pid int, open bool, err error) { return lock.Writer(path) }
+func Writer(path string) (pid int, open bool, err error) {
+	if database.IsRemote(path) {
+		return 0, false, nil
+	}
+	return lock.Writer(path)
+}
 
 // Await waits for a process that is about to close a database, as [Open] does, and tells waiting, which may be nil. One that stays is an
 // [*InUseError] at once.

@@ -117,8 +117,10 @@ func Open(path string, opt Options) (*Store, error) {
 
 func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 	defer database.CatchOutOfMemory(&err)
-	if path, err = filepath.Abs(path); err != nil {
-		return nil, err
+	if !database.IsRemote(path) {
+		if path, err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
 	}
 	fresh, err := database.Inspect(path, opt.ReadOnly || opt.Beside != nil || opt.At != "", opt.Create)
 	if err != nil {

@@ -14,11 +14,15 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/flags"
+	"github.com/riverlytech/art/internal/replica/place"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
 func runBackup(c *flags.Command, args []string, stdout io.Writer) error {
 	line, err := c.Parse(args, nil)
+	if err == nil {
+		err = place.Here(line.Words[0])
+	}
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/flags"
+	"github.com/riverlytech/art/internal/replica/place"
 	"github.com/riverlytech/art/sqlvfs"
 	"github.com/riverlytech/art/sqlvfs/fsck"
 )
@@ -14,6 +15,9 @@ import (
 func runCheck(c *flags.Command, args []string, stdout io.Writer) error {
 	var mend, asJSON bool
 	line, err := c.Parse(args, map[string]any{"repair": &mend, "json": &asJSON})
+	if err == nil {
+		err = place.Here(line.Words[0])
+	}
 	if err != nil {
 		return err
 	}

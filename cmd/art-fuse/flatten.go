@@ -19,12 +19,16 @@ import (
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/quote"
+	"github.com/riverlytech/art/internal/replica/place"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
 func runFlatten(c *flags.Command, args []string, stdout io.Writer) error {
 	var base, name string
 	line, err := c.Parse(args, map[string]any{"base": &base, "name": &name})
+	if err == nil {
+		err = place.Here(line.Words[0])
+	}
 	if err != nil {
 		return err
 	}

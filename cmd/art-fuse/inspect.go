@@ -10,12 +10,13 @@ import (
 
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/inspect"
+	"github.com/riverlytech/art/internal/replica/remote"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
 // look returns a command that shows paths of a database opened for reading.
 func look(show func(io.Writer, *sqlvfs.Store, string, inspect.Options) error) func(*flags.Command, []string, io.Writer) error {
-	return func(c *flags.Command, args []string, stdout io.Writer) error {
+	return func(c *flags.Command, args []string, stdout io.Writer) (err error) {
 		var opt inspect.Options
 		var at string
 		line, err := c.Parse(args, map[string]any{"l": &opt.Long, "p": &opt.Slash, "json": &opt.JSON, "base": &opt.Base, "name": &opt.Name, "at": &at})
@@ -32,6 +33,11 @@ func look(show func(io.Writer, *sqlvfs.Store, string, inspect.Options) error) fu
 		if f, ok := stdout.(*os.File); ok {
 			opt.Terminal = term.IsTerminal(int(f.Fd()))
 		}
+		end, err := remote.Open(prog, line.Words[0])
+		if err != nil {
+			return err
+		}
+		defer end(&err)
 		store, err := openWith(line.Words[0], sqlvfs.Options{ReadOnly: true, At: at})
 		if err != nil {
 			return err

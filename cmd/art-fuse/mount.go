@@ -18,6 +18,8 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/fusemount"
+	"github.com/riverlytech/art/internal/replica/place"
+	"github.com/riverlytech/art/internal/replica/remote"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -37,6 +39,11 @@ func runMount(c *flags.Command, args []string, _ io.Writer) error {
 		return c.Wrong("what was there at a checkpoint cannot be changed: --at and --read-write exclude each other")
 	}
 	cfg.db, cfg.dir = line.Words[0], line.Words[1]
+	if cfg.readWrite {
+		if err := place.Here(cfg.db); err != nil {
+			return err
+		}
+	}
 	if cfg.base, cfg.name, err = workspace(cfg.base, cfg.name); err != nil {
 		return err
 	}
@@ -78,11 +85,19 @@ func inBackground() error {
 }
 
 // mount serves a database on a directory until it is unmounted.
-func mount(cfg mountConfig) error {
+func mount(cfg mountConfig) (err error) {
 	dir, err := filepath.Abs(cfg.dir) // the server moves to another directory
 	if err != nil {
 		return err
 	}
+	if os.Getenv(readyVariable) != "" {
+		unix.CloseOnExec(3) // it is no other program's
+	}
+	end, err := remote.Open(prog, cfg.db)
+	if err != nil {
+		return err
+	}
+	defer end(&err)
 	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, sqlvfs.Options{ReadOnly: !cfg.readWrite, Create: cfg.readWrite, At: cfg.at}, false, nil, nil)
 	if err != nil {
 		return err

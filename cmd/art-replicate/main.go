@@ -67,6 +67,9 @@ func run(args []string) error {
 		speaker = "art"
 		return list(args[1], args[2] == "true")
 	}
+	if len(args) == 2 && args[0] == "pages" {
+		return pages(args[1])
+	}
 	if len(args) == 6 && args[0] == "fetch" {
 		err := fetch(args[1], args[2], args[3], args[4] == "true", args[5] == "true")
 		if err == nil {

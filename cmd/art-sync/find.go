@@ -13,6 +13,8 @@ import (
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/identity"
 	"github.com/riverlytech/art/internal/overview"
+	where "github.com/riverlytech/art/internal/replica/place"
+	"github.com/riverlytech/art/internal/replica/remote"
 	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
@@ -32,6 +34,15 @@ type place struct {
 	adopt   bool   // the database may be that of a workspace that was moved,
 	writes  bool   // which then becomes this one's,
 	dry     bool   // or would
+	reads   bool   // it may be a copy at another place, which is open until end is called
+	end     func(*error)
+}
+
+// close ends the reading of a copy at another place, and has err say why that has failed, if it has.
+func (p *place) close(err *error) {
+	if p.end != nil {
+		p.end(err)
+	}
 }
 
 // variables are what the flags about a place set.
@@ -46,7 +57,7 @@ func (p *place) find() error {
 		p.dir = "."
 	}
 	if p.db != "" && p.agent == "" {
-		return nil
+		return p.open()
 	}
 	user, err := readUser()
 	if err != nil {
@@ -67,7 +78,7 @@ func (p *place) find() error {
 		p.dir = user.Workspace.Value
 	}
 	if p.db != "" {
-		return nil
+		return p.open()
 	}
 	databases, err := workspace.Directory(user)
 	if err != nil {
@@ -87,6 +98,15 @@ func (p *place) find() error {
 	p.dir, p.db = w.Dir, w.Database
 	// The workspace has no links in its path now, and so must the current directory, which paths are relative to.
 	return os.Unsetenv("PWD")
+}
+
+// open begins to read the copy that the database is named by, if it is.
+func (p *place) open() (err error) {
+	if !p.reads {
+		return where.Here(p.db)
+	}
+	p.end, err = remote.Open(prog, p.db)
+	return err
 }
 
 // unknown is what becomes of a workspace that no database is kept for: it takes that of one that was moved, or it gets a

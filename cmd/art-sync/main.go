@@ -116,7 +116,7 @@ func dispatch(ctx context.Context, args []string) error {
 
 // synchronize returns the command line of push, pull, diff or reset.
 func synchronize(do func(context.Context, reconcile.Options) error) command {
-	return func(ctx context.Context, c *flags.Command, args []string) error {
+	return func(ctx context.Context, c *flags.Command, args []string) (err error) {
 		opt := reconcile.Options{
 			Prog: prog, Umask: umask, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Total: true,
 			StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
@@ -124,7 +124,8 @@ func synchronize(do func(context.Context, reconcile.Options) error) command {
 		}
 		word := c.Name[strings.LastIndex(c.Name, " ")+1:]
 		var from, told string // the fork that is pulled; where events go
-		p := place{makes: word == "push", writes: word != "diff"}
+		p := place{makes: word == "push", writes: word != "diff", reads: word == "diff"}
+		defer p.close(&err)
 		variables := p.variables()
 		maps.Copy(variables, map[string]any{
 			"name": &opt.Name, "from": &from, "adopt": &opt.Adopt, "quiet": &opt.Quiet, "exclude": &opt.Exclude, "no-ignored": &opt.NoIgnored,

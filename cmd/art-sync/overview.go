@@ -30,6 +30,7 @@ func ofOne(c *flags.Command, args []string) (p place, o overview.Options, err er
 // ofOneWith is ofOne, with the words that are left. What the command has beside the usual flags goes into more.
 func ofOneWith(c *flags.Command, args []string, more map[string]any) (p place, o overview.Options, words []string, err error) {
 	o = overviewOptions()
+	p.reads = true
 	variables := p.variables()
 	variables["json"], variables["all"] = &o.JSON, &o.All
 	maps.Copy(variables, more)
@@ -44,19 +45,21 @@ func overviewOptions() overview.Options {
 	return overview.Options{Stdout: os.Stdout, Stderr: os.Stderr, Terminal: term.IsTerminal(int(os.Stdout.Fd()))}
 }
 
-func status(ctx context.Context, c *flags.Command, args []string) error {
+func status(ctx context.Context, c *flags.Command, args []string) (err error) {
 	p, o, err := ofOne(c, args)
 	if err != nil {
 		return err
 	}
+	defer p.close(&err)
 	o.Session = live.Connect(p.db)
 	return overview.Status(ctx, p.dir, p.db, o)
 }
 
-func showLog(ctx context.Context, c *flags.Command, args []string) error {
+func showLog(ctx context.Context, c *flags.Command, args []string) (err error) {
 	var commands, head string
 	verify := false
 	p, o, words, err := ofOneWith(c, args, map[string]any{"command": &commands, "verify": &verify, "head": &head})
+	defer p.close(&err)
 	switch {
 	case err == nil && head != "" && !verify:
 		return c.Wrong("--head is of --verify")
@@ -84,17 +87,19 @@ func showLog(ctx context.Context, c *flags.Command, args []string) error {
 	return overview.Log(p.db, o)
 }
 
-func blame(ctx context.Context, c *flags.Command, args []string) error {
+func blame(ctx context.Context, c *flags.Command, args []string) (err error) {
 	p, o, words, err := ofOneWith(c, args, nil)
 	if err != nil {
 		return err
 	}
+	defer p.close(&err)
 	return history.Blame(ctx, history.BlameOptions{DB: p.db, Dir: p.dir, Path: words[0], Stdout: o.Stdout, Terminal: o.Terminal, JSON: o.JSON})
 }
 
-func timeline(ctx context.Context, c *flags.Command, args []string) error {
+func timeline(ctx context.Context, c *flags.Command, args []string) (err error) {
 	var t history.TimelineOptions
 	p, o, words, err := ofOneWith(c, args, map[string]any{"command": &t.Command, "all": &t.All, "html": &t.HTML})
+	defer p.close(&err)
 	if err == nil && len(words) > 0 {
 		if t.Session, err = strconv.ParseInt(words[0], 10, 64); err != nil || t.Session <= 0 {
 			err = c.Wrong("%q is no number of a session", words[0])
@@ -111,8 +116,9 @@ func timeline(ctx context.Context, c *flags.Command, args []string) error {
 	return history.Timeline(ctx, t)
 }
 
-func showNet(_ context.Context, c *flags.Command, args []string) error {
-	p, o := place{}, overviewOptions()
+func showNet(_ context.Context, c *flags.Command, args []string) (err error) {
+	p, o := place{reads: true}, overviewOptions()
+	defer p.close(&err)
 	var show netledger.Show
 	var follow, live, propose bool // art's but for the last
 	variables := p.variables()

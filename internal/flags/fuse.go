@@ -9,10 +9,14 @@ var Fuse = &Command{
 	Text: `  Looks into a database made by art, also while a session is writing to it.
   Nothing is changed, but by flatten, by check when told --repair, and by mount
   when told --read-write.
+
+  For ls, cat, stat, tree and mount, DB may also be the URL that "art run --replicate"
+  copies a database to: what they need of it is fetched page by page.
 `,
 	Notes: `EXAMPLES
   art-fuse tree work.db
   art-fuse cat work.db /work/README.md
+  art-fuse cat s3://backups/project /work/README.md
   art-fuse mount work.db /mnt/look && ls /mnt/look/work
 `,
 }

@@ -44,6 +44,8 @@ var (
 	workspace = Flag{Name: "mount", Short: "m", Also: "workspace", Arg: "DIR", Offer: Directories, Default: "the current directory", Says: "the workspace on the host"}
 	database  = Flag{Name: "db", Short: "d", Arg: "DB", Offer: Files, Says: "the database",
 		More: `Without it, art takes the one that "art run" keeps for the workspace.`}
+	lookedInto = Flag{Name: database.Name, Short: database.Short, Arg: database.Arg, Offer: database.Offer, Says: database.Says,
+		More: database.More + ` It may be the URL that "art run --replicate" copies to, of which pages are fetched as they are needed.`}
 	agent = Flag{Name: "agent", Arg: "NAME", Offer: Agents, Says: "an agent of your own, whose workspace and database these are"}
 	adopt = Flag{Name: "adopt", Says: "the workspace was moved here, or is a copy that takes its place",
 		More: adoptMore}
@@ -99,7 +101,7 @@ func syncCommands() []*Command {
   not in the workspace has "~/" before it, and is in no patch. What the guest never
   changed is in no checkpoint: that is as the host has it now.
 ` + leftOut,
-			Flags: []Flag{workspace, agent, database, name, adopt,
+			Flags: []Flag{workspace, agent, lookedInto, name, adopt,
 				{Name: "patch", Says: `a unified diff that "git apply" and "patch -p1" take`,
 					More: "Binary files are git's binary patches. On a terminal, and in the pager, what is no text (control characters, what changes the direction of text) is made visible, in bold."},
 				{Name: "stat", Says: "how many lines changed"},
@@ -239,7 +241,7 @@ EXAMPLES
   has the database: that of the workspace in which the current directory, or DIR,
   lies.
 `,
-			Flags: []Flag{workspace, database, agent,
+			Flags: []Flag{workspace, lookedInto, agent,
 				{Name: "all", Says: "show each path", More: `Otherwise a few lines are shown, those first that need a decision, and a directory that has come or gone with many files is one of them.`},
 				{Name: "json", Says: "print an object",
 					More: `Its keys are "workspace", "database", "size", "running", "pid", the numbers of files "changed", "deleted", "held" and "conflicts", and that of "directories", and, if there is something, "beside": for each mount of mode overlay "path", "files" and "bytes".`},
@@ -255,7 +257,7 @@ EXAMPLES
   these, or below it, has changed, and the sessions that ran meanwhile: "art diff A..B"
   shows how. Paths are as those of "art rewind".
 `,
-			Flags: []Flag{workspace, database, agent,
+			Flags: []Flag{workspace, lookedInto, agent,
 				{Name: "command", Arg: "PATTERN", Says: "show what the commands that match it have changed and reached, as \"art timeline\" does",
 					More: `The pattern is of the whole command line, its arguments with a space between them, and "*" in it is any text. What the process of such a command goes on as, as that of a script goes on as its interpreter, is shown, too.`},
 				{Name: "verify", Says: "say whether what sessions have recorded is as they have sealed it at their end, and exit with 1 if not",
@@ -276,7 +278,7 @@ EXAMPLES
   it begins with '~/'. What came in no session did so by a push, by going back, or on
   the host.
 `,
-			Flags: []Flag{workspace, database, agent,
+			Flags: []Flag{workspace, lookedInto, agent,
 				{Name: "json", Says: "print an object for each range of lines",
 					More: `Its keys are "first" and "last" (the lines, from 1), "from" and "to" (the numbers of the checkpoints before and after they came; null: there is none), "time" (when the file had changed last by then), "session" and "command" (null: it was none), "label", and "process", "by", "by_mapping" and "among": the number of the process that has written the file last by then, its command line, whether it did so by mapped pages, which likely were its own, and how many processes have written the file in that time.`},
 			},
@@ -297,7 +299,7 @@ EXAMPLES
   changed something, and the last 10000 others. They are learnt in sessions with
   --commands, or with "commands": true in your settings.
 `,
-			Flags: []Flag{workspace, database, agent,
+			Flags: []Flag{workspace, lookedInto, agent,
 				{Name: "command", Arg: "PATTERN", Says: "only the commands that match it",
 					More: `The pattern is of the whole command line, its arguments with a space between them, and "*" in it is any text. What the process of such a command goes on as, as that of a script goes on as its interpreter, is shown, too.`},
 				{Name: "all", Says: "also commands that have changed nothing, and all paths"},
@@ -322,7 +324,7 @@ EXAMPLES
   that the current directory lies in.
 
 `,
-			Flags: []Flag{workspace, database, agent,
+			Flags: []Flag{workspace, lookedInto, agent,
 				{Name: "follow", Short: "f", Says: "show what a session that runs has done, and what it does, until it ends"},
 				{Name: "live", Says: "show what a session that runs has done"},
 				{Name: "propose", Says: "print the settings that would allow what was reached, and nothing else",

@@ -10,7 +10,7 @@ import (
 
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/session"
-	"github.com/riverlytech/art/sqlvfs/lock"
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // findSession is for how long the session that writes a database is looked for: it can be found a moment after it has begun.
@@ -27,7 +27,7 @@ func Connect(db string) func(context.Context) (*os.File, error) {
 			if sock != nil || err != nil {
 				return sock, err
 			}
-			if _, open, _ := lock.Writer(db); !open || time.Now().After(until) || ctx.Err() != nil {
+			if _, open, _ := sqlvfs.Writer(db); !open || time.Now().After(until) || ctx.Err() != nil {
 				return nil, ErrNone
 			}
 			time.Sleep(findSession / 20)
@@ -54,7 +54,7 @@ func connect(db string) (*os.File, error) {
 // Settle has the session that writes a database, if one does, commit all that has happened in it until now, for who is about to look at the
 // database. Where the session does not answer within a second, what is to be seen is a little older.
 func Settle(db string) {
-	if _, open, _ := lock.Writer(db); !open {
+	if _, open, _ := sqlvfs.Writer(db); !open {
 		return
 	}
 	sock, _ := connect(db)

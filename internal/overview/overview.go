@@ -56,6 +56,10 @@ func openDatabase(path string) (*sqlvfs.Store, error) {
 
 // sizeOf returns how much a database takes, with its log.
 func sizeOf(path string) (size int64) {
+	if sqlvfs.IsRemote(path) {
+		size, _ = sqlvfs.RemoteSize(path)
+		return size
+	}
 	for _, suffix := range []string{"", "-wal"} {
 		if info, err := os.Lstat(path + suffix); err == nil {
 			size += info.Size()

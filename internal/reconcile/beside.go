@@ -13,7 +13,6 @@ import (
 	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/reconcile/classify"
 	"github.com/riverlytech/art/sqlvfs"
-	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
 // While a session runs, its art-fuse alone writes the database. A pull then goes on beside it (package live): it decides on
@@ -56,7 +55,7 @@ func (p *planner) connect() error {
 	if p.opt.Session == nil {
 		return nil
 	}
-	if _, open, err := lock.Writer(p.opt.DB); err != nil || !open {
+	if _, open, err := sqlvfs.Writer(p.opt.DB); err != nil || !open {
 		return nil // opening the database tells why
 	}
 	sock, err := p.opt.Session(p.ctx)

@@ -99,8 +99,10 @@ func (p *planner) close(err error) error {
 
 // join reads what both sides last agreed about, after what a pull that was killed had begun is finished.
 func (p *planner) join() (err error) {
-	if p.host.db, err = identity.FilesOf(p.database()); err != nil {
-		return fmt.Errorf("find %s: %w", p.opt.DB, err)
+	if !sqlvfs.IsRemote(p.database()) {
+		if p.host.db, err = identity.FilesOf(p.database()); err != nil {
+			return fmt.Errorf("find %s: %w", p.opt.DB, err)
+		}
 	}
 	if err := p.loadHidden(); err != nil {
 		return err

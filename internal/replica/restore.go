@@ -108,47 +108,51 @@ func syncDirectory(dir string) error {
 	return cli.Reason(d.Sync())
 }
 
-// bring brings the database back from the newest generation that has a state of that time.
+// bring brings the database back as it was at a time.
 func (c *Copy) bring(ctx context.Context, path string, at time.Time) error {
+	g, client, plan, err := c.plan(ctx, at)
+	if err != nil {
+		return err
+	}
+	c.expect(plan)
+	options := litestream.NewRestoreOptions()
+	options.OutputPath, options.TXID = path, plan[len(plan)-1].MaxTXID
+	if err = litestream.NewReplicaWithClient(nil, &watchedClient{client, c.Progress}).Restore(ctx, options); err == nil {
+		err = remember(path, c.Who.Place, position(g.ID, options.TXID))
+	}
+	return explain(err)
+}
+
+// plan finds the newest generation that has a state of a time, and the files that this is made of, oldest first.
+func (c *Copy) plan(ctx context.Context, at time.Time) (g Generation, client litestream.ReplicaClient, plan []*ltx.FileInfo, err error) {
 	var since time.Time
-	for _, g := range slices.Backward(c.Who.Generations) {
-		client, err := c.store.generation(c.Who, g)
-		if err != nil {
-			return err
+	for _, g = range slices.Backward(c.Who.Generations) {
+		if client, err = c.store.generation(c.Who, g); err != nil {
+			return g, nil, nil, err
 		}
 		files, err := list(ctx, client, !at.IsZero())
 		if err != nil {
-			return explain(err)
+			return g, nil, nil, explain(err)
 		}
-		r := litestream.NewReplicaWithClient(nil, &watchedClient{client, c.Progress})
-		plan, err := litestream.CalcRestorePlan(ctx, files, 0, at, slog.Default())
-		if err != nil && (at.IsZero() && files.last() > 0 || !errors.Is(err, litestream.ErrTxNotAvailable)) {
-			return incomplete(err)
+		plan, err = litestream.CalcRestorePlan(ctx, files, 0, at, slog.Default())
+		switch {
+		case err != nil && (at.IsZero() && files.last() > 0 || !errors.Is(err, litestream.ErrTxNotAvailable)):
+			return g, nil, nil, incomplete(err)
+		case err == nil && at.IsZero() && c.Who.lacks(position(g.ID, plan[len(plan)-1].MaxTXID)):
+			return g, nil, nil, incomplete(errors.New("the newest files are missing"))
+		case err == nil:
+			return g, client, plan, nil
 		}
-		if err == nil && at.IsZero() && c.Who.lacks(position(g.ID, plan[len(plan)-1].MaxTXID)) {
-			return incomplete(errors.New("the newest files are missing"))
-		}
-		if err == nil {
-			c.expect(plan)
-			options := litestream.NewRestoreOptions()
-			options.OutputPath, options.TXID = path, plan[len(plan)-1].MaxTXID
-			if err = r.Restore(ctx, options); err == nil {
-				err = remember(path, c.Who.Place, position(g.ID, options.TXID))
-			}
-		}
-		if !errors.Is(err, litestream.ErrTxNotAvailable) {
-			return explain(err)
-		}
-		if begins, _, err := r.TimeBounds(ctx); err != nil {
-			return explain(err)
+		if begins, _, err := litestream.NewReplicaWithClient(nil, files).TimeBounds(ctx); err != nil {
+			return g, nil, nil, explain(err)
 		} else if !begins.IsZero() {
 			since = begins
 		}
 	}
 	if at.IsZero() || since.IsZero() {
-		return cli.WithHint(errors.New("nothing was copied there yet"), "the session that copies there says why")
+		return g, nil, nil, cli.WithHint(errors.New("nothing was copied there yet"), "the session that copies there says why")
 	}
-	return cli.WithHint(fmt.Errorf("the copy has no state of %s: it goes back to %s", at.Local().Format(time.DateTime), since.Local().Format(time.DateTime)),
+	return g, nil, nil, cli.WithHint(fmt.Errorf("the copy has no state of %s: it goes back to %s", at.Local().Format(time.DateTime), since.Local().Format(time.DateTime)),
 		"name a later time, or leave --at out")
 }
 

@@ -101,7 +101,7 @@ func (p *prepared) useReplica(o *request, settings *config.Settings) error {
 
 // nameRemote has a database that is named by the URL of its copy be one here, which is replicated there.
 func (o *request) nameRemote(user *config.Settings) error {
-	if !strings.Contains(o.Database, "://") {
+	if !place.IsURL(o.Database) {
 		return nil
 	}
 	u, err := place.Parse(o.Database)

@@ -23,6 +23,17 @@ const example = "it is as s3://BUCKET/PATH or file:///DIRECTORY"
 // parameters are what the URL of a bucket may have behind a question mark.
 var parameters = map[string]bool{"endpoint": true, "region": true}
 
+// IsURL tells whether a database is named by the URL of a copy, and not by a path.
+func IsURL(database string) bool { return strings.Contains(database, "://") }
+
+// Here makes sure that a database is named by a path, for who does more than to read it.
+func Here(database string) error {
+	if !IsURL(database) {
+		return nil
+	}
+	return cli.WithHint(fmt.Errorf("open database %s: a copy at another place is only looked into", database), "art restore brings it back as a database here; art run goes on from it")
+}
+
 // Parse reads the URL of a place.
 func Parse(text string) (*url.URL, error) {
 	u, err := url.Parse(text)

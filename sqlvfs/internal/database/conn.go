@@ -38,8 +38,10 @@ const HostFiles = "vfs=" + diskvfs.Name
 // Expressions of indexes and computed columns cannot be turned off; admit refuses them. query are
 // parameters of the URI (https://sqlite.org/uri.html); they name the VFS.
 func Connect(path string, flags sqlite3.OpenFlag, query string) (*Conn, error) {
-	if err := checkLogs(path); err != nil {
-		return nil, err
+	if !IsRemote(path) {
+		if err := checkLogs(path); err != nil {
+			return nil, err
+		}
 	}
 	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query}
 	c, err := sqlite3.OpenFlags(u.String(), flags|sqlite3.OPEN_URI)

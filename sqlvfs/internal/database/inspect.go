@@ -16,6 +16,12 @@ import (
 // Inspect looks at the file before SQLite does, and creates it with create. It reports whether there
 // is no tree in it yet.
 func Inspect(path string, readOnly, create bool) (fresh bool, err error) {
+	if IsRemote(path) {
+		if !readOnly {
+			return false, fmt.Errorf("%w: it is a copy at another place", ErrReadOnly)
+		}
+		return false, nil // SQLite looks at the same
+	}
 	mode := os.O_RDWR
 	if readOnly {
 		mode = os.O_RDONLY
@@ -88,6 +94,9 @@ func wasEmpty(path string) bool {
 // ConnectReadOnly opens a connection to a database that this process does not write to, and leaves
 // nothing beside it.
 func ConnectReadOnly(path, query string) (*Conn, error) {
+	if IsRemote(path) {
+		return Connect(path, sqlite3.OPEN_READONLY, remoteFiles)
+	}
 	if syscall.Access(filepath.Dir(path), 2) != nil {
 		// Without a writer there may be no -wal, and here none can be made: then nobody else can
 		// change the file either.
