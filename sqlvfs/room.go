@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -23,10 +24,12 @@ import (
 //     and stay if that fails.
 
 const (
-	reserve    = 1 << 20            // bytes of the disk that new content leaves free
-	leastDirty = 256 << 10          // bytes that may always wait for the disk
-	rowBytes   = 128                // about what a row takes besides its content
-	maxPages   = math.MaxUint32 - 1 // what SQLite has as the most (https://sqlite.org/pragma.html#pragma_max_page_count)
+	reserve    = 1 << 20   // bytes of the disk that new content leaves free
+	leastDirty = 256 << 10 // bytes that may always wait for the disk
+	rowBytes   = 128       // about what a row takes besides its content
+	// readerLeaves is how long a full disk waits for who reads the log, and readerAgain when it does so again, if that was of no use.
+	readerLeaves, readerAgain = 3 * time.Second, 30 * time.Second
+	maxPages                  = math.MaxUint32 - 1 // what SQLite has as the most (https://sqlite.org/pragma.html#pragma_max_page_count)
 )
 
 // room is how much the files of a database may grow.
@@ -122,11 +125,26 @@ func (w *writer) makeRoom() bool {
 
 // truncateLog copies the log into the database, and gives the space that it takes back to the disk.
 func (w *writer) truncateLog() error {
-	if !w.copyFits(0) {
+	if !w.copyFits(0) && !w.awaitReader() {
 		return syscall.ENOSPC
 	}
 	_, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
 	return w.Cause(err)
+}
+
+// awaitReader waits for the process that copies the log elsewhere to make room, where that is what the disk is full of, and tells whether it has. That looks
+// at the disk some times a second.
+func (w *writer) awaitReader() bool {
+	if !w.store.replicated || time.Since(w.awaited) < readerAgain {
+		return false
+	}
+	for end := time.Now().Add(readerLeaves); time.Now().Before(end); time.Sleep(w.store.linger) {
+		if w.copyFits(0) {
+			return true
+		}
+	}
+	w.awaited = time.Now()
+	return false
 }
 
 // copyFits tells whether the database can take what is in the log, with so many bytes of the disk left: SQLite would fill it to the last

@@ -402,6 +402,7 @@ type writer struct {
 	pulling       bool              // a pull changes the host: checkpoints stay as they are
 	checkpointed  time.Time         // when the newest checkpoint was made, if this session has
 	dropped       int64             // checkpoints that were dropped for want of room, of which the store does not know
+	awaited       time.Time         // when awaitReader was last of no use
 	more          int64             // bytes that the database may grow by
 	bounded       int64             // pages that it may have; 0: nobody has said
 	wrote         bool              // anything at all was committed

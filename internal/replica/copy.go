@@ -43,6 +43,8 @@ const (
 	claimTime = 20 * time.Second
 	// stuck is how long the end waits for a store that takes nothing more.
 	stuck = 30 * time.Second
+	// takesNothing is from when on a place that says nothing passes for one that is away.
+	takesNothing = 5 * time.Second
 	// leaving is how long the end waits for the session's server, which commits what is left.
 	leaving, serverPoll = 2 * time.Minute, 10 * time.Millisecond
 	// retention is how far back a copy can be brought back to.
@@ -57,6 +59,7 @@ type Job struct {
 	what    *control.Replica
 	tell    func(control.ReplicaState)
 	most    uint64 // mostWaiting
+	room    func(dir string) room
 	place   *store
 	who     claimant
 	taken   taken
@@ -82,7 +85,7 @@ type Job struct {
 // Open finds out where a copy goes.
 func Open(what *control.Replica, tell func(control.ReplicaState)) (*Job, error) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // errors that count are told by this package
-	j := &Job{what: what, tell: tell, most: mostWaiting}
+	j := &Job{what: what, tell: tell, most: mostWaiting, room: roomOf}
 	j.ctx, j.abandon = context.WithCancelCause(context.Background())
 	j.who = claimant{lease: leaseOf(what.Database, what.Token), takeOver: what.TakeOver}
 	ctx, cancel := context.WithTimeout(j.ctx, claimTime)
@@ -147,8 +150,15 @@ func (j *Job) Run(end <-chan struct{}) error {
 		running.Go(func() { j.read(ctx) })
 		running.Go(func() { j.upload(ctx) })
 		running.Go(func() { j.compact(ctx) })
-		tooMuch := make(chan struct{})
-		running.Go(func() { j.report(ctx, tooMuch) })
+		tooMuch := make(chan struct{}, 1)
+		letGo := func() {
+			select {
+			case tooMuch <- struct{}{}:
+			default:
+			}
+		}
+		running.Go(func() { j.report(ctx, letGo) })
+		running.Go(func() { j.watchRoom(ctx, letGo) })
 		select {
 		case <-end:
 			alone := j.awaitServer()
@@ -180,6 +190,7 @@ func (j *Job) Run(end <-chan struct{}) error {
 			if err := j.giveUp(); err != nil {
 				return err
 			}
+			j.awaitRoom(end)
 		}
 	}
 }
@@ -350,14 +361,21 @@ func (j *Job) forgetKept() error {
 
 // read copies what is new in the log to files of Litestream's, and makes checkpoints.
 func (j *Job) read(ctx context.Context) {
+	// Not at once: what is ended while it opens the database leaves that half open (DB.init).
+	late, stop := context.WithCancel(j.ctx)
+	defer stop()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(8*look, stop) })()
 	for every := time.NewTicker(look); ; {
 		looked := time.Now()
-		err := j.db.Sync(j.ctx) // one that ctx ends while it opens the database leaves that half open (DB.init)
+		err := j.db.Sync(late)
 		j.mu.Lock()
 		if ctx.Err() == nil {
 			j.local = err
 		}
-		if j.waits() && j.since.IsZero() {
+		switch behind := err != nil || j.waits(); {
+		case !behind && j.remote == nil:
+			j.since = time.Time{}
+		case behind && j.since.IsZero():
 			j.since = looked.Add(-look)
 		}
 		j.mu.Unlock()
@@ -448,7 +466,7 @@ func (j *Job) uploaded(ctx context.Context, began time.Time, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	if j.remote = err; err == nil {
+	if j.remote = err; err == nil && j.local == nil {
 		j.since = time.Time{}
 		if j.waits() {
 			j.since = began
@@ -456,13 +474,17 @@ func (j *Job) uploaded(ctx context.Context, began time.Time, err error) {
 	}
 }
 
-// report tells how far the copy is, every second, and closes tooMuch when more waits than is kept for a place that is away.
-func (j *Job) report(ctx context.Context, tooMuch chan<- struct{}) {
+// report tells how far the copy is, every second, and calls letGo when more waits than is kept for a place that takes nothing.
+func (j *Job) report(ctx context.Context, letGo func()) {
+	taken, at := j.taken.now(), time.Now()
 	for every := time.NewTicker(time.Second); ; {
 		s := j.state()
 		j.say(s)
-		if s.Waits > j.most && s.Why != "" {
-			close(tooMuch)
+		if now := j.taken.now(); now != taken {
+			taken, at = now, time.Now()
+		}
+		if s.Waits > j.most && (s.Why != "" || time.Since(at) > takesNothing) {
+			letGo()
 			return
 		}
 		select {
