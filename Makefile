@@ -36,17 +36,17 @@ TESTED := .build/test
 # SQLite is C that was translated to Go: under the race detector it takes fifteen times as long, and shows it nothing, since
 # a connection is one goroutine's at a time. Neither does what one goroutine does alone.
 RACE_DETECTOR := -race -gcflags=github.com/ncruces/go-sqlite3-wasm/v6=-race=false
-ALONE := Repair|Hostile|Refused|Check|Making|Patterns|Fuzz|Damaged|Layout|Migration|Snapshot|Model|SDK|LastName|Random|EndsWithin|Killed|NoEdit|Aspect|Errors|Deep|Like|Large|PowerCuts
+ALONE := Repair|Hostile|Refused|Check|Making|Patterns|Fuzz|Damaged|Layout|Migration|Snapshot|Model|SDK|LastName|Random|EndsWithin|Killed|NoEdit|Aspect|Errors|Deep|Like|Large|PowerCuts|Stories
 # Packages with goroutines, or with something for those of others.
 CONCURRENT = $(shell grep -rlE '^\s*go [a-z]|\<(sync|atomic)\.[A-Z]' --include='*.go' --exclude='*_test.go' cmd fs internal sqlvfs trace | xargs -n 1 dirname | sort -u | grep -vE '^internal/(bench|e2e|packaging)' | sed 's|^|$(MODULE)/|')
 test: tested ## Run every test once: of packages with goroutines under the race detector, and stories as three users
-	CGO_ENABLED=1 go test $(RACE_DETECTOR) -short -vet=off -skip '$(ALONE)' $(CONCURRENT)
-	go test -short -vet=off -run '$(ALONE)' $(CONCURRENT)
-	go test -short -vet=off $$(go list ./... | grep -v '/internal/e2e$$' | grep -vxF "$$(printf '%s\n' $(CONCURRENT))")
+	CGO_ENABLED=1 go test $(RACE_DETECTOR) -timeout 40m -short -vet=off -skip '$(ALONE)' $(CONCURRENT)
+	go test -timeout 40m -short -vet=off -run '$(ALONE)' $(CONCURRENT)
+	go test -timeout 40m -short -vet=off $$(go list ./... | grep -v '/internal/e2e$$' | grep -vxF "$$(printf '%s\n' $(CONCURRENT))")
 	internal/packaging/passes $(TESTED)
 
 test-long: tested ## Run also what takes long, and all stories as each user (under an hour; nightly)
-	CGO_ENABLED=1 go test $(RACE_DETECTOR) -short -vet=off -skip '$(ALONE)' $(CONCURRENT)
+	CGO_ENABLED=1 go test $(RACE_DETECTOR) -timeout 40m -short -vet=off -skip '$(ALONE)' $(CONCURRENT)
 	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin go test -p 1 -timeout 30m -vet=off ./...
 	ART_TEST_LONG=1 internal/packaging/passes $(TESTED)
 
