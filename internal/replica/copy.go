@@ -49,6 +49,8 @@ const (
 	leaving, serverPoll = 2 * time.Minute, 10 * time.Millisecond
 	// retention is how far back a copy can be brought back to.
 	retention = 7 * 24 * time.Hour
+	// lookForOld is how often small files that were merged are looked for, to be removed: each time is two lists, which stores charge for.
+	lookForOld = time.Minute
 	// mostWaiting is how many bytes are kept for a place that is away. With more, nothing is, and the whole database is copied once the place is
 	// back; meanwhile the session bounds its log.
 	mostWaiting = 1 << 30
@@ -321,6 +323,7 @@ func (j *Job) begin() (err error) {
 	db.Replica.MonitorEnabled = false // see upload
 	j.db, j.store = db, litestream.NewStore([]*litestream.DB{db}, litestream.DefaultCompactionLevels)
 	j.store.SnapshotRetention = retention
+	j.store.L0RetentionCheckInterval = lookForOld
 	j.store.CompactionMonitorEnabled = false // see compact
 	db.ShutdownSyncTimeout = 0               // NewStore has set it
 	j.whole = make(chan struct{})

@@ -131,7 +131,7 @@ func TestSwapAtOnce(t *testing.T) {
 
 // What was pending is kept from session to session, is none of an older art's business, and is unknown where it cannot be such numbers.
 func TestPendingInHead(t *testing.T) {
-	const begin = `{"format":2,"id":"a","generations":[]`
+	const begin = `{"format":3,"id":"a","generations":[]`
 	for text, want := range map[string]int{
 		begin + `}`:                -1,
 		begin + `,"pending":null}`: -1,

@@ -114,6 +114,9 @@ func usedBy(pid int) (u used, resident bool) {
 	}
 	u.processes = 1
 	u.memory = float64(field(proc+"smaps_rollup", "Pss:") << 10)
+	if u.memory == 0 && os.Getuid() == 0 { // it ends
+		return used{}, false
+	}
 	if u.memory == 0 {
 		resident, u.memory = true, float64(field(proc+"status", "VmRSS:")<<10)
 	}
