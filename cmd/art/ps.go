@@ -150,6 +150,8 @@ type sessionObject struct {
 	Processes int        `json:"processes"`
 	Memory    int64      `json:"memory"`
 	CPU       float64    `json:"cpu"`
+	// Copied is where the database is copied to; nil: nowhere.
+	Copied *sessions.Copied `json:"copied"`
 	// Pending is there if it was asked for; what it points to is nil where it is not known.
 	Pending **control.Pending `json:"pending,omitempty"`
 	Error   string            `json:"error,omitempty"`
@@ -164,6 +166,7 @@ func sessionsAsJSON(out io.Writer, list []listed) error {
 			o.PID, o.Workspace, o.Started, o.State, o.Stopped, o.Terminal = l.PID, l.Workspace, &l.Started, l.State.String(), l.Stopped, l.Terminal
 			o.Command = append(o.Command, l.Command...)
 			o.Processes, o.Memory, o.CPU = l.Usage.Processes, l.Usage.Memory, l.Usage.CPU.Seconds()
+			o.Copied = sessions.CopiedOf(&l.SessionInfo)
 			if l.Database != "" {
 				o.Database = &l.Database
 			}

@@ -88,6 +88,9 @@ type SessionInfo struct {
 	Stopped   bool // the command is, as a job
 	Terminal  bool // it has one
 	Log       string
+	// Copied is where the database is copied to, or "", and Copy is how far.
+	Copied string
+	Copy   ReplicaState
 }
 
 // SessionState says who is with a session.

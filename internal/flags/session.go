@@ -17,7 +17,7 @@ func sessionCommands() []*Command {
 		{Name: "art ps", Says: "list the sessions that run", Synopsis: []string{"[--json] [--watch] [--pending]"},
 			Flags: []Flag{
 				{Name: "json", Says: asJSON.Says,
-					More: `Its keys are "id", "pid" (of the process of the session), "workspace", "database" (null in direct mode), "command", "started", "state" ("attached", "detached" or "ending"), "stopped", "terminal", "processes", "memory" (resident, in bytes), "cpu" (in seconds), and "error" where the session does not say. With --pending there is "pending", with the keys "changed", "deleted", "held", "conflicts" and "directories" of art status; null where it is not known.`},
+					More: `Its keys are "id", "pid" (of the process of the session), "workspace", "database" (null in direct mode), "command", "started", "state" ("attached", "detached" or "ending"), "stopped", "terminal", "processes", "memory" (resident, in bytes), "cpu" (in seconds), "copied" (where the database is copied to: "url", "behind" by so many seconds, "waits", the bytes that are not there yet, and "why"; null: nowhere), and "error" where the session does not say. With --pending there is "pending", with the keys "changed", "deleted", "held", "conflicts" and "directories" of art status; null where it is not known.`},
 				{Name: "pending", Says: "count what is pending in each, as art status does", More: "It takes some milliseconds for each session, and longer the more there is. In direct mode nothing ever is."},
 				{Name: "watch", Says: "show it again every second, until a key is pressed"},
 			}},

@@ -244,7 +244,7 @@ EXAMPLES
 			Flags: []Flag{workspace, lookedInto, agent,
 				{Name: "all", Says: "show each path", More: `Otherwise a few lines are shown, those first that need a decision, and a directory that has come or gone with many files is one of them.`},
 				{Name: "json", Says: "print an object",
-					More: `Its keys are "workspace", "database", "size", "running", "pid", the numbers of files "changed", "deleted", "held" and "conflicts", and that of "directories", and, if there is something, "beside": for each mount of mode overlay "path", "files" and "bytes".`},
+					More: `Its keys are "workspace", "database", "size", "running", "pid", "copied" (as of "art ps", where a session copies it), the numbers of files "changed", "deleted", "held" and "conflicts", and that of "directories", and, if there is something, "beside": for each mount of mode overlay "path", "files" and "bytes".`},
 			}},
 		{Name: "art log", Says: "show the sessions there were, and the checkpoints", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
 			Text: `  Shows the sessions, the latest first: when, how long, how each ended, how many

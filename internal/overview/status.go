@@ -25,6 +25,8 @@ type status struct {
 	Running   bool   `json:"running"`
 	ID        string `json:"id,omitempty"` // of the session
 	PID       int    `json:"pid,omitempty"`
+	// Copied is where the session copies the database to; nil: nowhere.
+	Copied *running.Copied `json:"copied,omitempty"`
 	control.Pending
 	// Beside are the mounts of mode overlay in which something was changed.
 	Beside []besides `json:"beside,omitempty"`
@@ -72,7 +74,7 @@ func Status(ctx context.Context, dir, database string, o Options) error {
 	var latest *session
 	if open {
 		if is := running.OfDatabase(running.Directories(os.Getenv), database); is != nil {
-			s.ID = is.ID
+			s.ID, s.Copied = is.ID, running.CopiedOf(is)
 		}
 		if list, err := sessions(database, nil); err == nil && len(list) > 0 && list[0].Running {
 			latest, s.PID = &list[0], list[0].PID
@@ -162,6 +164,9 @@ func (s *status) show(latest *session, o *Options) error {
 		err = errors.Join(err, o.line("running    %s, process %d, for %s", which, latest.PID, latest.took()))
 	case s.Running:
 		err = errors.Join(err, o.line("running    process %d has the database", s.PID))
+	}
+	if s.Copied != nil {
+		err = errors.Join(err, o.line("copied to  %v", s.Copied))
 	}
 	for _, m := range s.Beside {
 		err = errors.Join(err, o.line("beside     %s: %v", o.name(m.Path), amount{m.Files, m.Bytes}))

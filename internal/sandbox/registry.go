@@ -27,6 +27,7 @@ type registry struct {
 	mu      sync.Mutex
 	info    control.SessionInfo     // GUARDED_BY(mu)
 	end     *control.SessionEnd     // GUARDED_BY(mu); how it ended, once it has
+	copy    *control.ReplicaState   // GUARDED_BY(mu); how far the database is copied; nil until art-replicate has said that
 	waiting map[*sessions.Conn]bool // GUARDED_BY(mu); whom to tell
 	viewing sync.WaitGroup          // who looks at the terminal, and is told at the end; none is added once there is one
 	ended   chan struct{}           // closed when end is set
@@ -137,6 +138,7 @@ func (s *session) answer(c *sessions.Conn, ask *control.Ask) {
 	case control.AskInfo:
 		s.registry.mu.Lock()
 		info := s.registry.info
+		info.Copied, info.Copy = s.copied()
 		s.registry.mu.Unlock()
 		err = c.Answer(&info)
 	case control.AskKill:

@@ -256,6 +256,9 @@ func (s *session) hearReplica(from *os.File, heard *replicaHeard) {
 			now = was
 		}
 		heard.mu.Unlock()
+		s.registry.mu.Lock()
+		s.registry.copy = &state
+		s.registry.mu.Unlock()
 		switch {
 		case now == was:
 		case now:
@@ -270,6 +273,18 @@ func (s *session) hearReplica(from *os.File, heard *replicaHeard) {
 			fmt.Fprintf(os.Stderr, "art: the copy at %s is not behind any more\n", cli.Printable(s.replicate.Place))
 		}
 	}
+}
+
+// copied says where the database is copied to, and how far that is. The registry is locked.
+func (s *session) copied() (place string, state control.ReplicaState) {
+	switch {
+	case s.replicate == nil:
+		return "", state
+	case s.registry.copy != nil:
+		return s.replicate.Place, *s.registry.copy
+	}
+	state.Behind, state.Why = uint64(max(1, time.Since(s.registry.info.Started).Milliseconds())), "it has just begun"
+	return s.replicate.Place, state
 }
 
 func why(state *control.ReplicaState) string {
