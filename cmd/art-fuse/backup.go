@@ -33,7 +33,7 @@ func runBackup(c *flags.Command, args []string, stdout io.Writer) error {
 
 // backup copies a database.
 func backup(ctx context.Context, stdout io.Writer, db, file string) error {
-	progress := newProgress("backup")
+	progress := newProgress("backup", term.IsTerminal(int(os.Stderr.Fd())))
 	err := sqlvfs.Backup(ctx, db, file, func(bytes int64) { progress.Add(0, bytes) })
 	progress.Erase()
 	switch {
@@ -49,9 +49,9 @@ func backup(ctx context.Context, stdout io.Writer, db, file string) error {
 }
 
 // newProgress shows how far work is, if there is a terminal to show it on.
-func newProgress(phase string) *cli.Progress {
+func newProgress(phase string, terminal bool) *cli.Progress {
 	var w io.Writer
-	if term.IsTerminal(int(os.Stderr.Fd())) {
+	if terminal {
 		w = os.Stderr
 	}
 	p := cli.NewProgress(w, prog)

@@ -76,7 +76,7 @@ func flatten(ctx context.Context, stdout io.Writer, db, base, name string) error
 	if err != nil {
 		return err
 	}
-	c := newCount()
+	c := newCount(term.IsTerminal(int(os.Stderr.Fd())))
 	err = overlay.Flatten(ctx, fs.FlattenOptions{Progress: c.add, Failed: c.fail})
 	c.progress.Erase()
 	if cerr := store.Close(); err == nil {
@@ -106,8 +106,9 @@ type count struct {
 	terminal          bool
 }
 
-func newCount() *count {
-	return &count{terminal: term.IsTerminal(int(os.Stderr.Fd())), progress: newProgress("flatten")}
+// newCount counts for somebody at a terminal, or for nobody.
+func newCount(terminal bool) *count {
+	return &count{terminal: terminal, progress: newProgress("flatten", terminal)}
 }
 
 func (c *count) add(objects int, bytes int64) {

@@ -71,7 +71,7 @@ func serve(db string, what *control.Serve) error {
 			logf("%v", err)
 		}
 	}
-	s, err := openServer(db, what, func() { tell(control.Opened) })
+	s, err := openServer(db, what, sock, func() { tell(control.Opened) })
 	if err != nil {
 		refuse(sock, err)
 		return reported{err}
@@ -113,8 +113,16 @@ type server struct {
 	backfilled func()
 }
 
-// openServer opens the database over the workspace and the layers beside it.
-func openServer(db string, what *control.Serve, opened func()) (*server, error) {
+// openServer opens the database over the workspace and the layers beside it. It gives up what takes long once sock is closed by art.
+func openServer(db string, what *control.Serve, sock *os.File, opened func()) (*server, error) {
+	if what.Flatten {
+		ctx, stop := whileOpen(sock)
+		err := flattenFirst(ctx, db, what)
+		stop()
+		if err != nil {
+			return nil, err
+		}
+	}
 	how := sqlvfs.Options{Create: true, Placed: opened, Every: what.Checkpoints.Every, Keep: keep(what), Replicated: what.Replicated}
 	if !what.Checkpoints.Off {
 		how.Checkpoint = sqlvfs.AtSession
@@ -145,9 +153,12 @@ func openServer(db string, what *control.Serve, opened func()) (*server, error) 
 		sock.Close()
 	}
 	tells.begin(s.commands)
-	err = claim(store, what.Base, what.Name, identity.Options{Adopt: what.Adopt, Learn: true, Beside: beside(what)})
+	err = claimWorkspace(store, what)
 	if err == nil {
 		s.layers, err = openLayers(store, what)
+	}
+	if err == nil && what.Replicated && what.TellHost {
+		err = tellHost(store, what)
 	}
 	if err == nil {
 		err = store.AddHolds(holds(what.Hold))
@@ -304,6 +315,10 @@ func claim(store *sqlvfs.Store, base, name string, opt identity.Options) error {
 	}
 	defer dir.Close()
 	return identity.Claim(context.Background(), store, dir, base, name, opt)
+}
+
+func claimWorkspace(store *sqlvfs.Store, what *control.Serve) error {
+	return claim(store, what.Base, what.Name, identity.Options{Adopt: what.Adopt, Learn: true, Beside: beside(what)})
 }
 
 // beside says when the workspace may be new in the database.

@@ -69,7 +69,20 @@ func restore(url, path, at string) error {
 		state = "as far as it was copied: a session may still write it there"
 	}
 	fmt.Fprintf(stderr, "art: %s is %s: %s\n", cli.Printable(path), what, state)
+	tellMissing(path, who)
 	return nil
+}
+
+// tellMissing says what a database that was brought back lacks of the host that it was on.
+func tellMissing(path string, who *replica.Head) {
+	missing, err := replica.Lacks(path)
+	if err != nil {
+		cli.Fail("art", fmt.Errorf("look what %s lacks: %w", cli.Printable(path), err))
+		return
+	}
+	if text, hint := missing.Tell(who.Host); text != "" {
+		fmt.Fprintf(stderr, "art: %s\nart: hint: %s\n", text, hint)
+	}
 }
 
 // fetch has the database at path go on from the copy at a place, for the session with a token. If quiet, it says only what nobody may miss.
@@ -111,6 +124,9 @@ func fetch(url, path, token string, takeOver, quiet bool) error {
 		fmt.Fprintf(stderr, "art: another session has gone on from %s: what was here, and may not be copied, is now %s\n", cli.Printable(url), cli.Printable(replica.LastAside(path)))
 	case replica.Brought:
 		say("%s is brought back, as of %s", cli.Printable(url), who.Changed.Local().Format(time.DateTime))
+	}
+	if !quiet && (found == replica.Aside || found == replica.Brought) {
+		tellMissing(path, who)
 	}
 	return nil
 }

@@ -23,12 +23,12 @@ import (
 func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Options, *flags.Line, error) {
 	o := &sandbox.Options{Workspace: ".", Interactive: true}
 	trace := sandbox.Trace{Format: "text"}
-	var traced, notify, systemd, commands bool
+	var traced, notify, systemd, commands, flatten bool
 	keys := terminal.DefaultKeys
 	variables := map[string]any{
 		"mount": &o.Workspace, "db": &o.Database, "mode": &o.Mode, "name": &o.Name, "home": &o.Home, "agent": &o.Agent, "adopt": &o.Adopt,
 		"interactive": &o.Interactive, "network": &o.Network, "learn": &o.Learn, "publish": &o.Publish, "path": &o.Path, "env": &o.Env, "preset": &o.Preset, "see": &o.See,
-		"hide": &o.Hide, "allow": &o.Allow, "end": &o.End, "replicate": &o.Replicate, "take-over": &o.TakeOver, "notify": &notify, "commands": &commands, "systemd": &systemd, "time": duration(&o.Time), "quiet": &o.Quiet, "background": &o.Background,
+		"hide": &o.Hide, "allow": &o.Allow, "end": &o.End, "replicate": &o.Replicate, "take-over": &o.TakeOver, "flatten": &flatten, "notify": &notify, "commands": &commands, "systemd": &systemd, "time": duration(&o.Time), "quiet": &o.Quiet, "background": &o.Background,
 		"detach-keys": &keys,
 		"events":      &o.Events, "trace": &traced, "trace-log": &trace.Log, "trace-syscalls": &trace.Syscalls, "trace-format": &trace.Format,
 	}
@@ -58,6 +58,9 @@ func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Opt
 	}
 	if line.Given("commands") {
 		o.Commands = strconv.FormatBool(commands)
+	}
+	if line.Given("flatten") {
+		o.Flatten = strconv.FormatBool(flatten)
 	}
 	if line.Given("systemd") {
 		o.Systemd = strconv.FormatBool(systemd)

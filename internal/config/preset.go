@@ -278,6 +278,9 @@ func Stack(base, upper *Settings) *Settings {
 	if upper.Replicate.Value != "" {
 		out.Replicate = upper.Replicate
 	}
+	if upper.Flatten.Value != "" {
+		out.Flatten = upper.Flatten
+	}
 	if upper.Notify.Value != "" {
 		out.Notify = upper.Notify
 	}
@@ -324,7 +327,7 @@ func PresetKeys() (whole, settings []string) {
 	p := &Preset{Settings: &Settings{}}
 	src := &source{}
 	keys := presetSettings(src, p.Settings)
-	for _, key := range []string{"workspace", "db", "mode", "notify", "systemd", "commands", "keep", "replicate"} { // which an error explains
+	for _, key := range []string{"workspace", "db", "mode", "notify", "systemd", "commands", "keep", "replicate", "flatten"} { // which an error explains
 		delete(keys, key)
 	}
 	return names(p.keys(src)), names(keys)

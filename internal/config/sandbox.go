@@ -80,6 +80,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		"commands":  boolean(&s.Commands),
 		"notify":    func(n *node) error { return n.notify(&s.Notify) },
 		"replicate": entry(&s.Replicate, placeOfCopies),
+		"flatten":   boolean(&s.Flatten),
 		"mode":      word(&s.Mode, "direct", "overlay"),
 		"env":       list(&s.Env, variable),
 		"hide":      list(&s.Hide, src.pattern),
@@ -101,7 +102,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		"limits": func(n *node) error { return n.limits(limits, s.Limits) },
 	}
 	if !src.user {
-		for _, key := range []string{"workspace", "db", "mode", "home", "notify", "systemd", "commands", "keep", "replicate"} {
+		for _, key := range []string{"workspace", "db", "mode", "home", "notify", "systemd", "commands", "keep", "replicate", "flatten"} {
 			keys[key] = func(n *node) error { return n.errorf("%q can only be set in the user's file", key) }
 		}
 	}

@@ -32,6 +32,8 @@ type Settings struct {
 	Commands Entry
 	// Replicate is the URL of the place below which databases are copied while sessions write them. Only the user's file has it.
 	Replicate Entry
+	// Flatten is "true" where a database that is replicated is made self-contained first. Only the user's file has it.
+	Flatten Entry
 	// Notify is "true" or "false", or the command that notifies the user. Only the user's file has it.
 	Notify Entry
 	// End says what becomes of what the command leaves running: "kill", "wait" or "ask".

@@ -101,7 +101,7 @@ func (s *Settings) list() []Setting {
 		all = append(all, s.Secrets[i].setting())
 	}
 	all = append(append(all, settings("ssh.hosts", s.SSH.Hosts)...), settings("ssh.keys", s.SSH.Keys)...)
-	all = append(all, s.Path.setting("path"), s.End.setting("end"), s.Checkpoints.checkpoints(), s.GuestCheckpoints.setting("checkpoints.guest"), s.Commands.setting("commands"), s.Notify.setting("notify"), s.Replicate.setting("replicate"), s.Systemd.setting("systemd"))
+	all = append(all, s.Path.setting("path"), s.End.setting("end"), s.Checkpoints.checkpoints(), s.GuestCheckpoints.setting("checkpoints.guest"), s.Commands.setting("commands"), s.Notify.setting("notify"), s.Replicate.setting("replicate"), s.Flatten.setting("flatten"), s.Systemd.setting("systemd"))
 	env := settings("env", s.Env)
 	for _, v := range s.Values {
 		env = append(env, v.setting())

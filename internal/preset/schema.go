@@ -29,7 +29,7 @@ func Schema() string {
 	}
 	whole, settings := parse(schema), parse([]byte(config.Schema))
 	keys := parse(settings["properties"])
-	for _, key := range []string{"$schema", "enabled", "home", "workspace", "mode", "db", "notify", "systemd", "commands", "keep", "replicate"} { // are not a preset's to say
+	for _, key := range []string{"$schema", "enabled", "home", "workspace", "mode", "db", "notify", "systemd", "commands", "keep", "replicate", "flatten"} { // are not a preset's to say
 		delete(keys, key)
 	}
 	properties := parse(whole["properties"])

@@ -32,7 +32,7 @@ func (o *request) runBare() error {
 	}{
 		{"--db", o.Database != ""}, {"--home", o.Home != ""}, {"--network", o.Network != ""}, {"--path", o.Path != ""},
 		{"--hide", o.Hide != nil}, {"--see", o.See != nil}, {"--allow", o.Allow != nil}, {"--trace", o.Trace != nil}, {"--events", o.Events != ""},
-		{"--replicate", o.Replicate != ""}, {"--take-over", o.TakeOver},
+		{"--replicate", o.Replicate != ""}, {"--take-over", o.TakeOver}, {"--flatten", o.Flatten != ""},
 		{"--name", o.Name != ""}, {"--adopt", o.Adopt},
 	} {
 		if flag.given {

@@ -63,6 +63,8 @@ type Options struct {
 	Notify string
 	// Replicate is the URL of the place that the database is copied to, or "none"; "" leaves it to the settings.
 	Replicate string
+	// Flatten is "true" or "false", whether to make a database that is replicated self-contained first; "" leaves it to the settings.
+	Flatten string
 	// TakeOver says to take the place over from another session.
 	TakeOver bool
 	// Commands is "true" or "false", whether to learn which command changes what; "" leaves it to the settings.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
@@ -64,6 +65,10 @@ func (p *prepared) useReplica(o *request, settings *config.Settings) error {
 	if o.TakeOver && (p.plan.Database == "" || where.Value == "" || where.Value == noReplica) {
 		return cli.WithHint(errors.New("take a copy over: the session is not copied anywhere"), "name the place with --replicate URL")
 	}
+	if settings.Flatten.Origin == "--flatten" && o.Flatten == "true" && (p.plan.Database == "" || where.Value == "" || where.Value == noReplica) {
+		return cli.WithHint(errors.New("make the database self-contained: the session is not copied anywhere"),
+			"name the place with --replicate URL; art-fuse flatten does it without a copy")
+	}
 	switch flag := where.Origin == "--replicate"; {
 	case where.Value == "" || where.Value == noReplica:
 		return nil
@@ -95,7 +100,8 @@ func (p *prepared) useReplica(o *request, settings *config.Settings) error {
 		Database: p.plan.Database, Name: o.databaseName(), Workspace: paths.Resolve(p.plan.Workspace), Place: where.Value,
 		Kept: filepath.Join(state, "replicas", hex.EncodeToString(sum[:16])), Token: cmp.Or(o.token, rand.Text()), TakeOver: o.TakeOver,
 	}
-	p.serve.Replicated = true
+	p.serve.Replicated, p.serve.Flatten = true, settings.Flatten.Value == "true"
+	p.serve.TellHost, p.serve.Terminal = !o.Quiet, !o.Quiet && term.IsTerminal(int(os.Stderr.Fd()))
 	return nil
 }
 

@@ -147,6 +147,12 @@ func (o *request) over(s *config.Settings) error {
 		s.Replicate = config.Entry{Value: o.Replicate, Origin: "--replicate"}
 	}
 	switch {
+	case o.Flatten != "":
+		s.Flatten = config.Entry{Value: o.Flatten, Origin: "--flatten"}
+	case s.Flatten.Value == "":
+		s.Flatten = config.Entry{Value: "false", Origin: config.Default}
+	}
+	switch {
 	case o.Commands != "":
 		s.Commands = config.Entry{Value: o.Commands, Origin: "--commands"}
 	case s.Commands.Value == "":

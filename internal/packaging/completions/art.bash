@@ -12,12 +12,12 @@ _art_spec() {
 	case $1 in
 	'art')
 		payload=yes commands='run diff pull push reset status log blame timeline net checkpoint undo redo rewind fork merge bisect try compare gc list rm ps ports exec attach logs kill grant grants wait presets agent home config trust restore doctor' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --take-over --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --flatten --take-over --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --replicate=nothing --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art run')
 		payload=yes commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --take-over --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --help'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --flatten --take-over --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --replicate=nothing --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report'
 		;;
 	'art diff')
@@ -227,7 +227,7 @@ _art_spec() {
 		;;
 	'art config')
 		payload= commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --take-over --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --json --schema --help'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --flatten --take-over --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --json --schema --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --replicate=nothing --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art trust')
@@ -242,7 +242,7 @@ _art_spec() {
 		;;
 	'art doctor')
 		payload= commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --take-over --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --attack --container --json --help'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --commands --events --replicate --flatten --take-over --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --attack --container --json --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --events=files --replicate=nothing --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art-fuse')
