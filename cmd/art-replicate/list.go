@@ -63,13 +63,14 @@ func list(url string, asJSON bool) error {
 	if len(all) > 0 {
 		fmt.Fprintln(w, "SIZE\tCHANGED\tSTATE\tPENDING\tHOST\tWORKSPACE\tURL")
 	}
+	now := time.Now()
 	for _, c := range all {
 		if c.Err != nil {
 			fmt.Fprintf(w, "?\t?\t%s\t?\t\t\t%s\n", cli.Printable(c.Err.Error()), cli.Printable(c.URL))
 			continue
 		}
 		h := c.Head
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cli.Bytes(h.Size), h.Changed.Local().Format(time.DateTime), cli.Printable(h.State), pendingCell(h), cli.Printable(h.Host), cli.Printable(h.Workspace), cli.Printable(c.URL))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", sizeCell(h), h.ChangedAt(), cli.Printable(h.StateAt(now)), pendingCell(h), cli.Printable(h.Host), cli.Printable(h.Workspace), cli.Printable(c.URL))
 	}
 	return w.Flush()
 }
@@ -79,7 +80,10 @@ func listAsJSON(all []replica.Listed) error {
 	for _, c := range all {
 		l := listed{URL: c.URL}
 		if h := c.Head; h != nil {
-			l = listed{URL: c.URL, Database: h.Database, Workspace: h.Workspace, Host: h.Host, State: h.State, Session: h.Session, Changed: &h.Changed, Size: h.Size, Pending: h.Pending}
+			l = listed{URL: c.URL, Database: h.Database, Workspace: h.Workspace, Host: h.Host, State: h.StateAt(time.Now()), Session: h.Session, Size: h.Size, Pending: h.Pending}
+			if !h.Changed.IsZero() {
+				l.Changed = &h.Changed
+			}
 			if by := h.Lease; by != nil && !by.Ended {
 				l.User, l.PID, l.Since = by.User, by.PID, &by.Since
 			}
@@ -95,6 +99,14 @@ func listAsJSON(all []replica.Listed) error {
 	}
 	_, err := os.Stdout.WriteString(text.String())
 	return err
+}
+
+// sizeCell says how large the database is, where its copy says something that can be.
+func sizeCell(h *replica.Head) string {
+	if h.Size == 0 {
+		return "?"
+	}
+	return cli.Bytes(h.Size)
 }
 
 // pendingCell says how many paths are pending. While a session writes, nobody knows.

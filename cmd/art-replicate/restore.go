@@ -65,6 +65,8 @@ func restore(url, path, at string) error {
 	switch {
 	case at != "":
 		state = "as it was at " + when.Local().Format(time.DateTime)
+	case who.StateAt(time.Now()) == replica.Interrupted:
+		state = "as far as it was copied: its last session did not come to its end"
 	case who.State == replica.Running:
 		state = "as far as it was copied: a session may still write it there"
 	}
@@ -123,7 +125,7 @@ func fetch(url, path, token string, takeOver, quiet bool) error {
 	case replica.Aside:
 		fmt.Fprintf(stderr, "art: another session has gone on from %s: what was here, and may not be copied, is now %s\n", cli.Printable(url), cli.Printable(replica.LastAside(path)))
 	case replica.Brought:
-		say("%s is brought back, as of %s", cli.Printable(url), who.Changed.Local().Format(time.DateTime))
+		say("%s is brought back, as of %s", cli.Printable(url), who.ChangedAt())
 	}
 	if !quiet && (found == replica.Aside || found == replica.Brought) {
 		tellMissing(path, who)

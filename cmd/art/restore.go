@@ -54,6 +54,14 @@ var layouts = []string{time.RFC3339, time.DateTime, "2006-01-02T15:04:05", "2006
 
 // parseTime reads a time: one of the clock, of today or of another day, or how long ago it was.
 func parseTime(text string, now time.Time) (time.Time, error) {
+	when, err := readTime(text, now)
+	if err == nil && when.After(now) {
+		return time.Time{}, cli.WithHint(fmt.Errorf("read --at: %s has not come yet", when.Local().Format(time.DateTime)), "leave --at out for the newest state; a time of the clock is today's")
+	}
+	return when, err
+}
+
+func readTime(text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}

@@ -20,6 +20,8 @@ func TestParseTime(t *testing.T) {
 		"-5m":                  {},
 		"yesterday":            {},
 		"25:00":                {},
+		"12:31":                {}, // has not come yet
+		"2030-01-01":           {},
 	} {
 		if got, err := parseTime(text, now); !got.Equal(want) || (err == nil) == want.IsZero() {
 			t.Errorf("%q: %v, %v", text, got, err)

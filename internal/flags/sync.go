@@ -547,7 +547,7 @@ EXAMPLES
 `,
 			Flags: []Flag{
 				{Name: "json", Says: asJSON.Says,
-					More: `Its keys are "name", "workspace", "gone", "database", "parent" (what it is a fork of, or empty), "size", "history" (how many bytes of it only checkpoints have), "used", "running", "pid" and "error"; of copies "url", "database", "workspace", "host", "state" ("running" or "ended"), "session" (the number of the newest), "changed", "size", "pending" (the numbers of art status at the end of the last session that has counted them, and "counted", when that was; null where it is not known), "user", "pid" and "since" (of the session that has it), and "error".`},
+					More: `Its keys are "name", "workspace", "gone", "database", "parent" (what it is a fork of, or empty), "size", "history" (how many bytes of it only checkpoints have), "used", "running", "pid" and "error"; of copies "url", "database", "workspace", "host", "state" ("running", "ended", or "interrupted" for a session that did not come to its end), "session" (the number of the newest), "changed", "size", "pending" (the numbers of art status at the end of the last session that has counted them, and "counted", when that was; null where it is not known), "user", "pid" and "since" (of the session that has it), and "error".`},
 			}},
 		{Name: "art rm", Says: "remove the database of a workspace", Synopsis: []string{"[--force] [-q] [NAME | DIR | DB | FORK]"}, Most: 1, Words: []Offer{Databases},
 			Text: `  Removes the database of the workspace that the current directory lies in, or the

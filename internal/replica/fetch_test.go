@@ -101,12 +101,16 @@ func TestFetchAhead(t *testing.T) {
 					case <-done:
 						return
 					case <-time.After(5 * time.Millisecond):
-						ahead, _ = os.Lstat(path + ".fetched")
+						if f, err := os.Open(path + ".fetched"); err == nil {
+							defer f.Close() // at the end, so that no later file has its number
+							ahead, _ = f.Stat()
+						}
 					}
 				}
 				if late {
 					_ = os.Rename(last+"-late", last)
 				}
+				<-done
 			}()
 		}
 		found, _, err := Fetch(t.Context(), "file://"+dir, path, "u", false, wait, nil)

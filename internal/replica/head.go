@@ -24,6 +24,8 @@ const headName = "art.json"
 const (
 	Running = "running" // a session writes it
 	Ended   = "ended"   // the copy is all of it
+	// Interrupted is that of a session that has not come to its end, see [Head.StateAt]. No head says so.
+	Interrupted = "interrupted"
 )
 
 // Head is what a place says that it holds. Everybody who can write there can have written it.
@@ -140,7 +142,7 @@ func readHead(ctx context.Context, o objects) (*Head, string, error) {
 	}
 	head := &Head{}
 	if err := json.Unmarshal(data, head); err != nil || head.Format < 1 || head.ID == "" {
-		return nil, "", &refused{headName + " there is damaged", "name another place, or remove what is there"}
+		return nil, "", damaged(headName)
 	}
 	switch {
 	case head.Format > headFormat:
@@ -151,7 +153,33 @@ func readHead(ctx context.Context, o objects) (*Head, string, error) {
 	if head.Pending != nil && !head.Pending.Valid() {
 		head.Pending = nil
 	}
+	head.Size, head.Session = max(head.Size, 0), max(head.Session, 0)
 	return head, tag, nil
+}
+
+// StateAt is the state at a time. A session that holds no lease any more has died, or has lost the place to one that did not come to write: whose clock is late
+// is not known, so as much as a lease is granted.
+func (h *Head) StateAt(t time.Time) string {
+	if h.State == Running && (h.Lease == nil || h.Lease.Ended || t.After(h.Lease.Until.Add(leaseTime))) {
+		return Interrupted
+	}
+	return h.State
+}
+
+// ChangedAt says when the copy was made last.
+func (h *Head) ChangedAt() string {
+	if h.Changed.IsZero() {
+		return "?"
+	}
+	return h.Changed.Local().Format(time.DateTime)
+}
+
+// lasts is how long the lease lasts from each swap on. Another version may have written it, or anybody.
+func (l *Lease) lasts() time.Duration {
+	if l.Seconds <= 0 || l.Seconds > int(leaseMost/time.Second) {
+		return leaseMost
+	}
+	return time.Duration(l.Seconds) * time.Second
 }
 
 func (h *Head) marshal() []byte {
@@ -213,7 +241,7 @@ func (h *Head) describe() string {
 	if h.Host != "" {
 		text += " on " + cli.Printable(h.Host)
 	}
-	return text + ", of " + h.Changed.Local().Format(time.DateTime)
+	return text + ", of " + h.ChangedAt()
 }
 
 // describe says who holds it, and since when.

@@ -39,7 +39,7 @@ const (
 var errLapsed = errors.New("the lease there has run out, and could not be renewed")
 
 // errRace is why nothing has come of an attempt, the next of which may find who it was.
-var errRace = errors.New("another session has changed " + headName + " there at the same time")
+var errRace = cli.WithHint(errors.New("another session has changed "+headName+" there at the same time"), "try it again")
 
 // heldError says that another session has a place.
 type heldError struct{ by Lease }
@@ -121,14 +121,13 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 	}
 	if l := head.Lease; l != nil && !l.Ended && l.Token != c.lease.Token && (l.Machine == "" || l.Machine != c.lease.Machine) && !c.takeOver {
 		held := &heldError{*l}
-		lasts := min(time.Duration(max(l.Seconds, 1))*time.Second, leaseMost)
 		switch w := &c.watched; {
 		case w.tag == "":
 			*w = watched{tag, time.Now()}
 			return nil, held
 		case w.tag != tag:
 			return nil, held.refused()
-		case asked.Sub(w.since) < lasts:
+		case asked.Sub(w.since) < l.lasts():
 			return nil, held
 		}
 	}

@@ -30,7 +30,11 @@ type Listed struct {
 // List finds the copies at a place and below it, in the order of their URLs. It reads their heads and no content.
 func List(ctx context.Context, url string) ([]Listed, error) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // errors that count are told by this package
-	s, err := open(ctx, url)
+	u, err := place.ParseAbove(url)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openURL(ctx, u)
 	if err != nil {
 		return nil, err
 	}

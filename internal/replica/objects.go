@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -45,6 +46,20 @@ type objects interface {
 // maxObject bounds what is read of one, in bytes.
 const maxObject = 256 << 10
 
+// readObject reads one.
+func readObject(name string, r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxObject+1))
+	if err == nil && len(data) > maxObject {
+		err = damaged(name)
+	}
+	return data, err
+}
+
+// damaged says that an object has not what art writes.
+func damaged(name string) error {
+	return &refused{name + " there is damaged", "name another place, or remove what is there"}
+}
+
 // store is a place.
 type store struct {
 	own objects
@@ -58,12 +73,26 @@ func open(ctx context.Context, text string) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
+	return openURL(ctx, u)
+}
+
+func openURL(ctx context.Context, u *url.URL) (s *store, err error) {
 	if u.Scheme == place.File {
-		return &store{directory(u.Path), func(dir string) (litestream.ReplicaClient, error) {
-			return file.NewReplicaClient(filepath.Join(u.Path, dir)), nil
-		}}, nil
+		s = &store{directory(u.Path), func(dir string) (litestream.ReplicaClient, error) {
+			return files{file.NewReplicaClient(filepath.Join(u.Path, dir))}, nil
+		}}
+	} else if s, err = openBucket(ctx, u); err != nil {
+		return nil, err
 	}
-	return openBucket(ctx, u)
+	client := s.client
+	s.client = func(dir string) (litestream.ReplicaClient, error) {
+		c, err := client(dir)
+		if err != nil {
+			return nil, err
+		}
+		return guard(c), nil
+	}
+	return s, nil
 }
 
 // last is the number of the last file that Litestream has put into a directory; 0: there is none. Of an empty directory, as each new session's
@@ -104,6 +133,9 @@ func (d directory) newest(name string) (highest uint64, all []uint64, err error)
 			highest, all = max(highest, n), append(all, n)
 		}
 	}
+	if highest >= math.MaxInt64 { // nothing could come after it
+		return 0, nil, damaged(filepath.Base(d.file(name, highest)))
+	}
 	return highest, all, err
 }
 
@@ -121,14 +153,14 @@ func (d directory) get(ctx context.Context, name string) ([]byte, string, error)
 		if n == 0 {
 			return nil, "", fs.ErrNotExist
 		}
-		f, err := os.Open(d.file(name, n))
+		f, err := openFile(d.file(name, n))
 		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
 			continue // there is a later one by now
 		}
 		if err != nil {
 			return nil, "", err
 		}
-		data, err := io.ReadAll(io.LimitReader(f, maxObject))
+		data, err := readObject(name, f)
 		f.Close()
 		return data, strconv.FormatUint(n, 10), err
 	}
@@ -267,7 +299,7 @@ func (b *bucket) get(ctx context.Context, name string) ([]byte, string, error) {
 		return nil, "", explain(err)
 	}
 	defer out.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(out.Body, maxObject))
+	data, err := readObject(name, out.Body)
 	return data, aws.ToString(out.ETag), err
 }
 
@@ -286,7 +318,10 @@ func (b *bucket) swap(ctx context.Context, name string, data []byte, tag string)
 }
 
 func (b *bucket) entries(ctx context.Context) (dirs, files []string, err error) {
-	prefix := b.path + "/"
+	prefix := ""
+	if b.path != "" {
+		prefix = b.path + "/"
+	}
 	pages := s3.NewListObjectsV2Paginator(b.client, &s3.ListObjectsV2Input{Bucket: &b.bucket, Prefix: &prefix, Delimiter: aws.String("/")})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -363,6 +398,8 @@ func explain(err error) error {
 		}
 	case strings.Contains(err.Error(), "failed to refresh cached credentials"), strings.Contains(err.Error(), "get identity"):
 		return &refused{"there are no credentials for it", "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or have them in ~/.aws/credentials"}
+	case strings.Contains(err.Error(), "partial credentials found"):
+		return &refused{"the credentials for it are not complete", "the profile in ~/.aws/credentials needs both, aws_access_key_id and aws_secret_access_key"}
 	case errors.Is(err, context.DeadlineExceeded):
 		return errors.New("it does not answer")
 	}

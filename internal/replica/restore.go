@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/benbjohnson/litestream"
@@ -59,12 +60,69 @@ func (c *Copy) Restore(ctx context.Context, path string, at time.Time) error {
 	}
 	// Under another name until all is well, in the same directory: Landlock keeps this process from moving files between directories on
 	// kernels before 5.19 (landlock(7), LANDLOCK_ACCESS_FS_REFER).
-	made := filepath.Join(filepath.Dir(path), ".art-restore-"+rand.Text()[:10]+".db")
-	defer func() {
-		for _, suffix := range []string{"", ".tmp", "-wal", "-shm"} {
-			os.Remove(made + suffix)
+	removeStale(filepath.Dir(path))
+	made := filepath.Join(filepath.Dir(path), unfinished+rand.Text()[:10]+".db")
+	unlock, err := lockBeside(made)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	defer removeMade(made)
+	done := make(chan error, 1)
+	go func() { done <- c.make(ctx, made, at) }()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		select {
+		case err = <-done:
+		case <-time.After(interruptedMost): // it is in a system call, or checks the database; this process ends
 		}
-	}()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if err := unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE); errors.Is(err, unix.EEXIST) {
+		return vacant(path)
+	} else if err != nil {
+		return fmt.Errorf("put it at %s: %w", path, err)
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+const (
+	// unfinished begins the names of what is being brought back.
+	unfinished = ".art-restore-"
+	// interruptedMost is how long that may take to end once it was interrupted.
+	interruptedMost = 2 * time.Second
+)
+
+// removeStale removes what processes have left in a directory that were killed while they brought something back.
+func removeStale(dir string) {
+	entries, _ := os.ReadDir(dir) // or the next time
+	for _, e := range entries {
+		name, lock := strings.CutSuffix(e.Name(), ".lock")
+		if !lock || !strings.HasPrefix(name, unfinished) {
+			continue
+		}
+		made := filepath.Join(dir, name)
+		if unlock, err := lockBeside(made); err == nil {
+			removeMade(made)
+			unlock()
+		}
+	}
+}
+
+func removeMade(made string) {
+	for _, suffix := range []string{"", ".tmp", "-wal", "-shm"} {
+		os.Remove(made + suffix)
+	}
+}
+
+// make brings the database back and checks it.
+func (c *Copy) make(ctx context.Context, made string, at time.Time) error {
 	if err := c.bring(ctx, made, at); err != nil {
 		return err
 	}
@@ -76,17 +134,23 @@ func (c *Copy) Restore(ctx context.Context, path string, at time.Time) error {
 		err = fmt.Errorf("%v", damage[0])
 	}
 	if err != nil {
-		return cli.WithHint(fmt.Errorf("the copy is damaged: %w", err), "an earlier state may be sound: --at TIME")
+		return spoilt(err)
 	}
-	if err := settle(made); err != nil {
-		return err
+	return settle(made)
+}
+
+// isDamage tells whether what was read of a file is why it could not be brought back.
+func isDamage(err error) bool {
+	for _, known := range []error{errFrames, ltx.ErrInvalidFile, ltx.ErrChecksumMismatch, io.ErrUnexpectedEOF} {
+		if errors.Is(err, known) {
+			return true
+		}
 	}
-	if err := unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE); errors.Is(err, unix.EEXIST) {
-		return vacant(path)
-	} else if err != nil {
-		return fmt.Errorf("put it at %s: %w", path, err)
-	}
-	return syncDirectory(filepath.Dir(path))
+	return err != nil && (strings.Contains(err.Error(), "invalid ltx file") || strings.Contains(err.Error(), "decompress"))
+}
+
+func spoilt(err error) error {
+	return cli.WithHint(fmt.Errorf("the copy is damaged: %w", err), "an earlier state may be sound: --at TIME")
 }
 
 // vacant makes sure that there is no database at a path, nor what is left of one.
@@ -119,6 +183,9 @@ func (c *Copy) bring(ctx context.Context, path string, at time.Time) error {
 	options.OutputPath, options.TXID = path, plan[len(plan)-1].MaxTXID
 	if err = litestream.NewReplicaWithClient(nil, &watchedClient{client, c.Progress}).Restore(ctx, options); err == nil {
 		err = remember(path, c.Who.Place, position(g.ID, options.TXID))
+	}
+	if isDamage(err) {
+		return spoilt(err)
 	}
 	return explain(err)
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"unicode"
 
 	"github.com/riverlytech/art/internal/cli"
 )
@@ -36,6 +37,15 @@ func Here(database string) error {
 
 // Parse reads the URL of a place.
 func Parse(text string) (*url.URL, error) {
+	u, err := ParseAbove(text)
+	if err == nil && u.Scheme == S3 && strings.Trim(u.Path, "/") == "" {
+		return nil, refuse(text, "it has to name a bucket, and a path in it")
+	}
+	return u, err
+}
+
+// ParseAbove reads the URL of what places are below: it may be a whole bucket.
+func ParseAbove(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		var reason *url.Error
@@ -46,12 +56,14 @@ func Parse(text string) (*url.URL, error) {
 	}
 	problem := ""
 	switch {
+	case u.Scheme == S3 && u.User != nil:
+		return nil, refuse(secretless(u), noKeys)
+	case strings.ContainsFunc(u.Path, unicode.IsControl):
+		problem = "its path has a control character"
 	case u.Scheme == File && (u.Host != "" && u.Host != "localhost" || !path.IsAbs(u.Path) || path.Clean(u.Path) == "/"):
 		problem = "it has to name a directory by its absolute path"
-	case u.Scheme == S3 && (u.Host == "" || strings.Trim(path.Clean("/"+u.Path), "/") == ""):
+	case u.Scheme == S3 && u.Host == "":
 		problem = "it has to name a bucket, and a path in it"
-	case u.Scheme == S3 && u.User != nil:
-		problem = "keys do not belong in it: they come from the environment, from ~/.aws, or from the machine"
 	case u.Scheme != File && u.Scheme != S3:
 		problem = "a place is a bucket (s3://) or a directory (file://)"
 	case u.Fragment != "" || u.Scheme == File && u.RawQuery != "":
@@ -64,16 +76,34 @@ func Parse(text string) (*url.URL, error) {
 			}
 		}
 	}
-	if problem != "" {
-		return nil, cli.WithHint(fmt.Errorf("%q is not the URL of a place for copies: %s", text, problem), example)
+	if endpoint := u.Query().Get("endpoint"); problem == "" && endpoint != "" {
+		e, err := url.Parse(endpoint)
+		if err == nil && e.User != nil {
+			return nil, refuse(secretless(u), noKeys)
+		}
+		if err != nil || e.Scheme != "http" && e.Scheme != "https" || e.Host == "" {
+			problem = "its endpoint has to be as https://HOST or http://HOST:PORT"
+		}
 	}
-	u.Path, u.RawPath = path.Clean(u.Path), ""
+	if problem != "" {
+		return nil, refuse(text, problem)
+	}
+	u.Path, u.RawPath = path.Clean("/"+u.Path), ""
 	return u, nil
+}
+
+const noKeys = "keys do not belong in it: they come from the environment, from ~/.aws, or from the machine"
+
+// secretless is a URL without what may be secret in it.
+func secretless(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
+
+func refuse(text, problem string) error {
+	return cli.WithHint(fmt.Errorf("%q is not the URL of a place for copies: %s", text, problem), example)
 }
 
 // Below returns the place of the name name below another one.
 func Below(text, name string) (string, error) {
-	u, err := Parse(text)
+	u, err := ParseAbove(text)
 	if err != nil {
 		return "", err
 	}

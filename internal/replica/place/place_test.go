@@ -27,12 +27,30 @@ func TestParse(t *testing.T) {
 		"s3://key:secret@bucket/a":     "keys do not belong in it",
 		"s3://bucket/a?endpont=http:x": `no parameter "endpont"`,
 		"s3://bucket/a#b":              "more than a path",
-		"s3://bucket/%zz":              "invalid URL escape",
-		"file:///a\x00":                "invalid control character",
+		"file:///a%00b":                "a control character",
+		"s3://bucket/a?endpoint=file:///etc/passwd":   "https://HOST",
+		"s3://bucket/a?endpoint=host:7070":            "https://HOST",
+		"s3://bucket/a?endpoint=http://u:secret@host": "keys do not belong in it",
+		"s3://bucket/%zz":                             "invalid URL escape",
+		"file:///a\x00":                               "invalid control character",
 	} {
 		_, err := Parse(text)
 		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
 			t.Errorf("%q: %v", text, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("it tells a secret: %v", err)
+		}
+	}
+}
+
+// Places are below a whole bucket, too.
+func TestParseAbove(t *testing.T) {
+	for text, want := range map[string]string{"s3://bucket": "s3://bucket/a", "s3://bucket/?region=x": "s3://bucket/a?region=x", "file:///": ""} {
+		_, err := ParseAbove(text)
+		below, berr := Below(text, "a")
+		if below != want || (err != nil) != (want == "") || (berr != nil) != (want == "") {
+			t.Errorf("%q: %v; below it is %q, %v", text, err, below, berr)
 		}
 	}
 }
