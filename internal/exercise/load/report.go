@@ -87,7 +87,8 @@ func (l *load) reportPrograms(out io.Writer) {
 		return
 	}
 	most := slices.MaxFunc(l.samples, func(a, b sample) int { return cmp.Compare(a.sessions, b.sessions) })
-	busiest := slices.DeleteFunc(slices.Clone(l.samples), func(s sample) bool { return s.sessions < most.sessions*9/10 })
+	many := max(1, most.sessions*9/10)
+	busiest := slices.DeleteFunc(slices.Clone(l.samples), func(s sample) bool { return s.sessions < many })
 	all := map[string]*used{}
 	var spaces = map[string]float64{}
 	least, high, sessions := most.available, 0.0, 0.0
@@ -120,7 +121,7 @@ func (l *load) reportPrograms(out io.Writer) {
 	}
 	line("all", sum)
 	w.Flush()
-	fmt.Fprintf(out, "means of %d looks at %d sessions or more; memory available at least %d MiB; load %.1f at most\n", len(busiest), most.sessions*9/10, least>>20, high)
+	fmt.Fprintf(out, "means of %d looks at %d sessions or more; memory available at least %d MiB; load %.1f at most\n", len(busiest), many, least>>20, high)
 	if sum.hidden > 0 {
 		fmt.Fprintf(out, "left out: the descriptors of %.1f processes of each session, which root can see\n", sum.hidden)
 	}
