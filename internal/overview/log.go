@@ -29,6 +29,8 @@ type session struct {
 	Why      string     `json:"why,omitempty"`     // what ended it, if not its command alone
 	Denied   int64      `json:"denied,omitempty"`  // how often its guest was denied something on the network
 	Dropped  int64      `json:"dropped,omitempty"` // checkpoints that it has dropped because there was no room
+
+	elsewhere bool // it is of a copy, whose session may still run
 }
 
 // Log shows the sessions and the checkpoints of a database, the latest first.
@@ -174,7 +176,7 @@ func sessions(database string, spans *[]history.Span) ([]session, error) {
 		x := session{
 			Started: moment(&e.Started), Ended: moment(e.Ended), PID: e.PID, Command: e.Command, ExitCode: e.ExitCode,
 			Made: e.Made, Changed: e.Changed, Deleted: e.Deleted, Why: cli.Printable(e.Why), Dropped: e.Dropped, Denied: denials[e.ID],
-			Running: open && i == 0 && e.Ended == nil,
+			Running: open && i == 0 && e.Ended == nil, elsewhere: sqlvfs.IsRemote(database) && i == 0 && e.Ended == nil,
 		}
 		if x.Command == nil {
 			x.Command = []string{}
@@ -209,6 +211,8 @@ func (s *session) ending() string {
 	switch {
 	case s.Running:
 		return "running"
+	case s.elsewhere:
+		return "?"
 	case s.ExitCode == nil: // nobody was left to say one
 		return "killed"
 	}

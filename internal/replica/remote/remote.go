@@ -100,7 +100,7 @@ func (c *Copy) hear() error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("art-replicate has ended: %w", err)
+		return ended(err)
 	case state.Why != "":
 		return cli.WithHint(errors.New(state.Why), state.Hint)
 	case c.state.Pages != 0 && (state.Pages != c.state.Pages || state.PageSize != c.state.PageSize):
@@ -109,6 +109,8 @@ func (c *Copy) hear() error {
 	c.state = state
 	return nil
 }
+
+func ended(err error) error { return fmt.Errorf("art-replicate has ended: %w", err) }
 
 // Size is that of the database, in bytes.
 func (c *Copy) Size() (int64, error) {
@@ -147,7 +149,9 @@ func (c *Copy) read(page []byte, number uint32) error {
 		err = herr // which says more than that nobody takes the question
 	}
 	if err == nil {
-		_, err = io.ReadFull(c.says, page)
+		if _, err = io.ReadFull(c.says, page); err != nil {
+			err = ended(err)
+		}
 	}
 	c.failure = err
 	return err
