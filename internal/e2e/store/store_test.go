@@ -5,6 +5,10 @@ import (
 	"bytes"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -194,6 +199,49 @@ func TestStoreThatIsKilled(t *testing.T) {
 	h.must("restore", h.url("a"), "-d", "back.db")
 	if n := h.counted("back.db"); fmt.Sprintln(n) != count.String() {
 		t.Errorf("the copy has %d, and the guest had %s", n, &count)
+	}
+}
+
+// A copy is looked into where it is, and little of it is fetched.
+func TestLookedInto(t *testing.T) {
+	h := newHost(t)
+	h.must("run", "-q", "-m", "ws", "-d", "a.db", "--replicate", h.url("a"), "sh", "-c", "head -c 30000000 /dev/urandom >big; echo found >small; mkdir d; cp small d")
+	store, err := url.Parse("http://" + h.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fetched atomic.Int64
+	counting := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = store.Scheme, store.Host },
+		ModifyResponse: func(r *http.Response) error {
+			fetched.Add(max(r.ContentLength, 0))
+			return nil
+		},
+	})
+	defer counting.Close()
+	look := func(program string, args ...string) string {
+		t.Helper()
+		cmd := h.art(nil, args...)
+		cmd.Path = filepath.Join(os.Getenv("ART_TEST_BIN"), program)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
+		if err != nil && program != "art" { // differences are an exit code
+			t.Fatalf("%s %q: %v", program, args, err)
+		}
+		return string(out)
+	}
+	copied := "s3://bucket/a?endpoint=" + counting.URL
+	for _, c := range []struct{ program, want, args string }{
+		{"art-fuse", "big\nd\nsmall\n", "ls URL /ws"},
+		{"art-fuse", "found\n", "cat URL /ws/d/small"},
+		{"art", "A big\nA d/\nA d/small\nA small\n", "diff -m ws -d URL"},
+	} {
+		fetched.Store(0)
+		got := look(c.program, strings.Fields(strings.ReplaceAll(c.args, "URL", copied))...)
+		t.Logf("%s %s: %d bytes", c.program, c.args, fetched.Load())
+		if got != c.want || fetched.Load() > 1<<20 {
+			t.Errorf("%s %s: %q, %d bytes", c.program, c.args, got, fetched.Load())
+		}
 	}
 }
 
