@@ -199,7 +199,7 @@ func databaseDir() (string, error) {
 
 // listCopies becomes art-replicate, which lists the copies at a place and below it.
 func listCopies(c *flags.Command, url string, asJSON bool) error {
-	if _, err := where.Parse(url); err != nil {
+	if _, err := where.ParseAbove(url); err != nil {
 		return c.Wrong("%w", err)
 	}
 	path, err := libexec.Find("art-replicate")

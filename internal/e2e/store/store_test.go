@@ -266,6 +266,9 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v\n%s", what, err, out)
 		}
 	}
+	if out, err := h.art(nil, "list", h.url("")).CombinedOutput(); err != nil || !strings.Contains(string(out), h.url("a")) { // a whole bucket
+		t.Errorf("the bucket has %s, %v", out, err)
+	}
 	h.must("restore", h.url("a"), "-d", "back.db")
 	if h.counted("back.db") != 1 || h.counted("a.db") != 1 {
 		t.Error("it is not what it was")
