@@ -26,6 +26,9 @@ func list(ctx context.Context, client litestream.ReplicaClient, accurate bool) (
 	var all sync.WaitGroup
 	var errs [len(l.levels)]error
 	for level := range l.levels {
+		if level >= len(litestream.DefaultCompactionLevels) && level != litestream.SnapshotLevel {
+			continue // no session writes any there
+		}
 		all.Go(func() {
 			files, err := client.LTXFiles(ctx, level, 0, accurate)
 			if err == nil {
