@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
+	"sync"
 
 	"github.com/benbjohnson/litestream"
 	"github.com/superfly/ltx"
@@ -36,7 +38,7 @@ func (s *store) chain(h *Head, g Generation, most int) (litestream.ReplicaClient
 	if err != nil {
 		return nil, err
 	}
-	return &chained{own, before, last}, nil
+	return &chained{ReplicaClient: own, base: before, last: last}, nil
 }
 
 // needs tells whether g goes on from another generation, or from one that does.
@@ -81,6 +83,15 @@ type chained struct {
 	litestream.ReplicaClient                          // of its own files
 	base                     litestream.ReplicaClient // read only
 	last                     ltx.TXID                 // of the base's files
+
+	mu     sync.Mutex
+	listed map[listKey][]*ltx.FileInfo // of the base. GUARDED_BY(mu)
+}
+
+// listKey is what is asked for in a list: which level, and whether times are to be those of what files hold.
+type listKey struct {
+	level    int
+	accurate bool
 }
 
 func (c *chained) Init(ctx context.Context) error {
@@ -94,27 +105,59 @@ func (c *chained) SetLogger(l *slog.Logger) {
 
 func (c *chained) LTXFiles(ctx context.Context, level int, seek ltx.TXID, accurate bool) (ltx.FileIterator, error) {
 	var all []*ltx.FileInfo
-	collect := func(client litestream.ReplicaClient, belongs func(*ltx.FileInfo) bool) error {
-		files, err := client.LTXFiles(ctx, level, seek, accurate)
+	if seek <= c.last {
+		before, err := c.before(ctx, level, accurate)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for files.Next() {
-			if f := files.Item(); belongs(f) {
+		for _, f := range before {
+			if f.MinTXID >= seek {
 				all = append(all, f)
 			}
 		}
-		return errors.Join(files.Err(), files.Close())
 	}
-	if seek <= c.last {
-		if err := collect(c.base, func(f *ltx.FileInfo) bool { return f.MaxTXID <= c.last }); err != nil {
-			return nil, err
+	own, err := collect(ctx, c.ReplicaClient, level, seek, accurate)
+	for _, f := range own {
+		if c.own(f) {
+			all = append(all, f)
 		}
 	}
-	if err := collect(c.ReplicaClient, c.own); err != nil {
+	return ltx.NewFileInfoSliceIterator(all), err
+}
+
+// before returns the files of the base. They are listed once: nobody writes there any more.
+func (c *chained) before(ctx context.Context, level int, accurate bool) ([]*ltx.FileInfo, error) {
+	key := listKey{level, accurate}
+	c.mu.Lock()
+	files, ok := c.listed[key]
+	c.mu.Unlock()
+	if ok {
+		return files, nil
+	}
+	files, err := collect(ctx, c.base, level, 0, accurate)
+	if err != nil {
 		return nil, err
 	}
-	return ltx.NewFileInfoSliceIterator(all), nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	files = slices.DeleteFunc(files, func(f *ltx.FileInfo) bool { return f.MaxTXID > c.last })
+	if c.listed == nil {
+		c.listed = map[listKey][]*ltx.FileInfo{}
+	}
+	c.listed[key] = files
+	return files, nil
+}
+
+// collect lists the files of a level.
+func collect(ctx context.Context, client litestream.ReplicaClient, level int, seek ltx.TXID, accurate bool) (all []*ltx.FileInfo, err error) {
+	files, err := client.LTXFiles(ctx, level, seek, accurate)
+	if err != nil {
+		return nil, err
+	}
+	for files.Next() {
+		all = append(all, files.Item())
+	}
+	return all, errors.Join(files.Err(), files.Close())
 }
 
 // own tells whether a file is none of the base's.
@@ -125,6 +168,14 @@ func (c *chained) OpenLTXFile(ctx context.Context, level int, from, to ltx.TXID,
 		return c.base.OpenLTXFile(ctx, level, from, to, offset, size)
 	}
 	return c.ReplicaClient.OpenLTXFile(ctx, level, from, to, offset, size)
+}
+
+// WriteLTXFile writes no file that the base has in parts already: it would not be found among the generation's own.
+func (c *chained) WriteLTXFile(ctx context.Context, level int, from, to ltx.TXID, r io.Reader) (*ltx.FileInfo, error) {
+	if to <= c.last {
+		return nil, litestream.ErrNoCompaction
+	}
+	return c.ReplicaClient.WriteLTXFile(ctx, level, from, to, r)
 }
 
 func (c *chained) DeleteLTXFiles(ctx context.Context, files []*ltx.FileInfo) error {

@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"log/slog"
 	"net/url"
@@ -139,14 +140,17 @@ func (j *Job) Run(end <-chan struct{}) error {
 		if err := j.claim(end); err != nil {
 			return err
 		}
-		if err := j.begin(); err != nil {
+		j.hold(func(*Head) {}) // a large database takes its time to begin
+		err := j.begin()
+		j.release()
+		if err != nil {
 			_ = j.tenure.end(context.Background(), func(*Head) {}) // or it runs out
 			if errors.As(err, new(*noPagesError)) && forgetPages(j.what.Kept) == nil {
 				continue // with a whole copy
 			}
 			return err
 		}
-		j.hold()
+		j.hold(j.current)
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup
 		running.Go(func() { j.read(ctx) })
@@ -167,6 +171,9 @@ func (j *Job) Run(end <-chan struct{}) error {
 			cancel()
 			running.Wait()
 			err := j.copyRest()
+			if err == nil && !alone {
+				err = errors.New("the session's server has not closed the database")
+			}
 			if err == nil {
 				err = j.verify()
 			}
@@ -281,10 +288,10 @@ func claimedEnough(err error, began, ended, now time.Time) bool {
 }
 
 // hold renews the lease until release is called.
-func (j *Job) hold() {
+func (j *Job) hold(change func(*Head)) {
 	ctx, stop := context.WithCancel(context.Background())
 	var holding sync.WaitGroup
-	holding.Go(func() { j.tenure.hold(ctx, j.current) })
+	holding.Go(func() { j.tenure.hold(ctx, change) })
 	j.release = func() {
 		stop()
 		holding.Wait()
@@ -327,7 +334,7 @@ func (j *Job) begin() (err error) {
 	j.store.CompactionMonitorEnabled = false // see compact
 	db.ShutdownSyncTimeout = 0               // NewStore has set it
 	j.whole = make(chan struct{})
-	if err = j.start(); err != nil {
+	if err = j.start(open); err != nil {
 		j.file.Close()
 	}
 	return err
@@ -435,7 +442,7 @@ func (j *Job) compact(ctx context.Context) {
 				select {
 				case <-ctx.Done():
 					return
-				case <-time.After(time.Until(level.NextCompactionAt(time.Now()))):
+				case <-time.After(time.Until(level.NextCompactionAt(time.Now())) + j.offset(level.Interval)):
 				}
 				_, err := j.store.CompactDB(ctx, j.db, level)
 				if err == nil && level.Level == litestream.SnapshotLevel {
@@ -446,6 +453,11 @@ func (j *Job) compact(ctx context.Context) {
 	}
 	levels.Go(func() { j.prune(ctx) })
 	levels.Wait()
+}
+
+// offset is when after the beginning of an interval this database's turn is, so that not all in a store have it at once.
+func (j *Job) offset(interval time.Duration) time.Duration {
+	return time.Duration(crc32.ChecksumIEEE([]byte(j.tenure.says().Place))) * time.Millisecond % min(interval, time.Hour)
 }
 
 // prune removes old generations, once the one that is written has all: until then an older one may be the only copy, whatever clocks say.

@@ -101,7 +101,9 @@ func Fetch(ctx context.Context, url, path, token string, takeOver bool, wait fun
 	end()
 	holding.Wait()
 	if err != nil {
-		_ = t.end(ctx, func(*Head) {}) // or it runs out
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTime)
+		_ = t.end(ending, func(*Head) {}) // or it runs out
+		cancel()
 		return 0, nil, err
 	}
 	// A session that does not come to begin leaves it to the next one with this file.

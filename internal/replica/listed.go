@@ -30,14 +30,7 @@ func list(ctx context.Context, client litestream.ReplicaClient, accurate bool) (
 			continue // no session writes any there
 		}
 		all.Go(func() {
-			files, err := client.LTXFiles(ctx, level, 0, accurate)
-			if err == nil {
-				for files.Next() {
-					l.levels[level] = append(l.levels[level], files.Item())
-				}
-				err = errors.Join(files.Err(), files.Close())
-			}
-			errs[level] = err
+			l.levels[level], errs[level] = collect(ctx, client, level, 0, accurate)
 		})
 	}
 	all.Wait()

@@ -2,8 +2,10 @@ package replica
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -31,8 +33,8 @@ const pagesName = "pages"
 // noPagesError says that the next generation cannot go on from the hashes.
 type noPagesError struct{ error }
 
-// sumSize is how many bytes of a page's SHA-256 are kept. A page is the payload's to choose, so the hash has to be one that nobody finds two pages for.
-const sumSize = 16
+// A page is the payload's to choose, so the hash is one that nobody finds two pages for.
+const sumSize = sha256.Size
 
 // noted says of which state the hashes are.
 type noted struct {
@@ -107,107 +109,93 @@ func pageSize(f io.ReaderAt) (uint32, error) {
 	return size, nil
 }
 
-// start has Litestream begin, with what has changed since the hashes were taken where the generation goes on from that.
-func (j *Job) start() error {
-	ctx := context.Background()
-	if j.tenure.generation.Base == "" {
-		return j.store.Open(ctx)
-	}
-	err := j.writeChanged(ctx)
-	if err == nil {
-		if err = j.store.Open(ctx); err == nil {
-			if err = j.db.Sync(ctx); err != nil { // while the log is known to be there
-				_ = j.store.Close(ctx)
-			}
+// start has Litestream begin, with what has changed since the hashes were taken where the generation goes on from that. The database is open, so that
+// its log stays.
+func (j *Job) start(open *sql.DB) error {
+	if j.tenure.generation.Base != "" {
+		if err := j.changedSince(open); err != nil {
+			return &noPagesError{err}
 		}
 	}
-	if err != nil {
-		return &noPagesError{err}
+	err := j.store.Open(j.ctx)
+	if err == nil && j.tenure.generation.Base != "" {
+		_ = j.db.Sync(j.ctx) // or later: if the log is another one by then, it copies the whole database
 	}
-	return nil
+	return err
 }
 
-// writeChanged writes, as the next file of Litestream's, what differs in the database from the pages that are kept, without its log. Litestream goes on from
-// there with the first frame of the log. Pages that a checkpoint writes meanwhile are in the log, too; and if the log was begun anew
-// since, its salts differ, and Litestream copies the whole database as it does whenever it has missed something.
+// changedSince is writeChanged, with the log kept as it is meanwhile.
+func (j *Job) changedSince(open *sql.DB) error {
+	// A reader keeps checkpoints from writing what is later than it sees to the database (https://www.sqlite.org/walformat.html, 2.3.1).
+	tx, err := open.Begin()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	var tables int
+	if err := tx.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+		return err
+	}
+	return j.busy(func() error { return j.writeChanged(j.ctx) })
+}
+
+// writeChanged writes, as the next file of Litestream's, what differs in the database from the pages that are kept. Litestream goes on from there with
+// the frame of the log that comes next; if the log was begun anew since, its salts differ, and Litestream copies the whole database as it does
+// whenever it has missed something.
 func (j *Job) writeChanged(ctx context.Context) error {
 	n, sums, f, err := openPages(j.what.Kept)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	size, err := pageSize(j.file)
+	now, err := j.image(ctx)
 	if err != nil {
 		return err
 	}
-	if size != n.PageSize {
+	defer now.log.Close()
+	if now.size != n.PageSize {
 		return errors.New("the database has pages of another size now")
 	}
-	header := ltx.Header{
-		Version: ltx.Version, Flags: ltx.HeaderFlagNoChecksum, PageSize: size, MinTXID: n.last() + 1, MaxTXID: n.last() + 1,
-		Timestamp: time.Now().UnixMilli(), WALOffset: litestream.WALHeaderSize,
-	}
-	if header.WALSalt1, header.WALSalt2, err = logSalts(j.what.Database); err != nil {
-		return err
-	}
-	info, err := j.file.Stat()
-	if err != nil {
-		return err
-	}
-	header.Commit = uint32(info.Size() / int64(size))
-	path := j.db.LTXPath(0, header.MinTXID, header.MaxTXID)
+	path := j.db.LTXPath(0, n.last()+1, n.last()+1)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	out, err := os.OpenFile(path+".tmp", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(path + ".tmp")
-	defer out.Close()
-	enc, err := ltx.NewEncoder(out)
-	if err == nil {
-		err = enc.EncodeHeader(header)
-	}
-	page, before := make([]byte, size), make([]byte, sumSize)
-	for pgno := uint32(1); err == nil && pgno <= header.Commit; pgno++ {
-		if pgno <= n.Pages {
-			_, err = io.ReadFull(sums, before)
+	return replace(path, func(w io.Writer) error {
+		enc, err := ltx.NewEncoder(w)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			_, err = j.file.ReadAt(page, int64(pgno-1)*int64(size))
+		err = enc.EncodeHeader(ltx.Header{
+			Version: ltx.Version, Flags: ltx.HeaderFlagNoChecksum, PageSize: now.size, Commit: now.pages, MinTXID: n.last() + 1, MaxTXID: n.last() + 1,
+			Timestamp: time.Now().UnixMilli(), WALOffset: litestream.WALHeaderSize, WALSize: now.end - litestream.WALHeaderSize,
+			WALSalt1: now.salts[0], WALSalt2: now.salts[1],
+		})
+		before := make([]byte, sumSize)
+		for number := uint32(1); err == nil && number <= now.pages; number++ {
+			known := number <= n.Pages
+			if known {
+				if _, err := io.ReadFull(sums, before); err != nil {
+					return err
+				}
+			}
+			page, rerr := now.page(number)
+			if rerr != nil {
+				return rerr
+			}
+			// Litestream looks for the last frame of the log in the file.
+			sum := sha256.Sum256(page)
+			if _, inLog := now.newer[number]; number == ltx.LockPgno(now.size) || known && !inLog && number > 1 && bytes.Equal(sum[:], before) {
+				continue
+			}
+			if err = enc.EncodePage(ltx.PageHeader{Pgno: number}, page); err == nil {
+				err = context.Cause(ctx)
+			}
 		}
-		if sum := sha256.Sum256(page); err != nil || pgno <= n.Pages && pgno > 1 && [sumSize]byte(sum[:]) == [sumSize]byte(before) || pgno == ltx.LockPgno(size) {
-			continue
+		if err != nil {
+			return err
 		}
-		if err = enc.EncodePage(ltx.PageHeader{Pgno: pgno}, page); err == nil {
-			err = context.Cause(ctx)
-		}
-	}
-	if err == nil {
-		err = enc.Close()
-	}
-	if err == nil {
-		err = out.Sync()
-	}
-	if err == nil {
-		err = os.Rename(path+".tmp", path)
-	}
-	return err
-}
-
-// logSalts reads the salts from the header of a database's log (https://www.sqlite.org/fileformat.html, 4.1).
-func logSalts(database string) (a, b uint32, err error) {
-	f, err := os.Open(database + "-wal")
-	if err != nil {
-		return 0, 0, err
-	}
-	defer f.Close()
-	var header [litestream.WALHeaderSize]byte
-	if _, err := f.ReadAt(header[:], 0); err != nil {
-		return 0, 0, fmt.Errorf("read the header of the log: %w", err)
-	}
-	return binary.BigEndian.Uint32(header[16:]), binary.BigEndian.Uint32(header[20:]), nil
+		return enc.Close()
+	})
 }
 
 // notePages keeps the hashes of all pages, as they are in the copy. Nobody else has the database, and all is copied.
@@ -216,35 +204,87 @@ func (j *Job) notePages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	size, err := pageSize(j.file)
+	now, err := j.image(ctx)
 	if err != nil {
 		return err
+	}
+	defer now.log.Close()
+	if now.salts != [2]uint32{last.WALSalt1, last.WALSalt2} || now.end != last.WALOffset+last.WALSize {
+		return errors.New("the log has more than was copied")
+	}
+	line, err := json.Marshal(noted{
+		Place: j.tenure.says().Place, Generation: j.tenure.generation.ID, TXID: last.MaxTXID.String(), PageSize: now.size, Pages: now.pages,
+	})
+	if err != nil {
+		return err
+	}
+	return replace(filepath.Join(j.what.Kept, pagesName), func(w io.Writer) error {
+		_, err := w.Write(append(line, '\n'))
+		for number := uint32(1); err == nil && number <= now.pages; number++ {
+			var page []byte
+			if page, err = now.page(number); err == nil {
+				sum := sha256.Sum256(page)
+				if _, err = w.Write(sum[:]); err == nil {
+					err = context.Cause(ctx)
+				}
+			}
+		}
+		return err
+	})
+}
+
+// image is a database as its log has it at the end of a transaction.
+type image struct {
+	file, log   *os.File
+	size, pages uint32           // of a page; how many
+	newer       map[uint32]int64 // the frames of pages that are in the log
+	end         int64            // of the last frame
+	salts       [2]uint32
+	buffer      []byte
+}
+
+// image looks at the database as it is. The caller keeps checkpoints away, and closes the log.
+func (j *Job) image(ctx context.Context) (*image, error) {
+	size, err := pageSize(j.file)
+	if err != nil {
+		return nil, err
 	}
 	log, err := os.Open(j.what.Database + "-wal")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer log.Close()
-	frames, err := litestream.NewWALReader(log, slog.Default())
+	i := &image{file: j.file, log: log, size: size, buffer: make([]byte, size)}
+	var header [litestream.WALHeaderSize]byte // https://www.sqlite.org/fileformat.html, 4.1
+	var frames *litestream.WALReader
+	if _, err = log.ReadAt(header[:], 0); err == nil {
+		i.salts = [2]uint32{binary.BigEndian.Uint32(header[16:]), binary.BigEndian.Uint32(header[20:])}
+		frames, err = litestream.NewWALReader(log, slog.Default())
+	}
+	if err == nil {
+		i.newer, i.end, i.pages, err = frames.PageMap(ctx)
+	}
+	if err == nil && i.pages == 0 {
+		err = errors.New("the log has no transaction")
+	}
 	if err != nil {
-		return err
+		log.Close()
+		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	newer, end, commit, err := frames.PageMap(ctx)
-	if err != nil {
-		return err
+	return i, nil
+}
+
+// page returns a page, until the next one is asked for.
+func (i *image) page(number uint32) ([]byte, error) {
+	if at, ok := i.newer[number]; ok {
+		_, err := i.log.ReadAt(i.buffer, at+litestream.WALFrameHeaderSize)
+		return i.buffer, err
 	}
-	a, b, err := logSalts(j.what.Database)
-	if err != nil {
-		return err
-	}
-	if a != last.WALSalt1 || b != last.WALSalt2 || end != last.WALOffset+last.WALSize {
-		return errors.New("the log has more than was copied")
-	}
-	n := noted{Place: j.tenure.says().Place, Generation: j.tenure.generation.ID, TXID: last.MaxTXID.String(), PageSize: size, Pages: commit}
-	if commit == 0 {
-		return errors.New("the log has no commit")
-	}
-	path := filepath.Join(j.what.Kept, pagesName)
+	_, err := i.file.ReadAt(i.buffer, int64(number-1)*int64(i.size))
+	return i.buffer, err
+}
+
+// replace has a file be what write writes, durably.
+func replace(path string, write func(io.Writer) error) error {
 	out, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -252,32 +292,16 @@ func (j *Job) notePages(ctx context.Context) error {
 	defer os.Remove(path + ".tmp")
 	defer out.Close()
 	w := bufio.NewWriterSize(out, 1<<16)
-	line, err := json.Marshal(n)
-	if err == nil {
-		_, err = w.Write(append(line, '\n'))
+	if err := write(w); err != nil {
+		return err
 	}
-	page := make([]byte, size)
-	for pgno := uint32(1); err == nil && pgno <= commit; pgno++ {
-		if at, ok := newer[pgno]; ok {
-			_, err = log.ReadAt(page, at+litestream.WALFrameHeaderSize)
-		} else {
-			_, err = j.file.ReadAt(page, int64(pgno-1)*int64(size))
-		}
-		if err == nil {
-			sum := sha256.Sum256(page)
-			_, err = w.Write(sum[:sumSize])
-		}
+	if err := w.Flush(); err != nil {
+		return err
 	}
-	if err == nil {
-		err = w.Flush()
+	if err := out.Sync(); err != nil {
+		return err
 	}
-	if err == nil {
-		err = out.Sync()
-	}
-	if err == nil {
-		err = os.Rename(path+".tmp", path)
-	}
-	return err
+	return os.Rename(path+".tmp", path)
 }
 
 // lastCopied returns the header of the last file that was copied.

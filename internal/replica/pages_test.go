@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/benbjohnson/litestream"
+	"github.com/superfly/ltx"
+
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -282,5 +285,53 @@ func TestFilesThatAreGone(t *testing.T) {
 			}
 		})
 		d.check()
+	}
+}
+
+// What a generation begins with is a state of the database: what was committed before, and was in its log only, is in it.
+func TestGoesOnWithTheLog(t *testing.T) {
+	work := t.TempDir()
+	d := &disk{t: t, path: filepath.Join(work, "a.db"), dir: filepath.Join(work, "copy"), want: map[string][]byte{}}
+	d.session(false, func(s *sqlvfs.Store) { d.write(s, "first", 1<<20) })
+	s, err := sqlvfs.Open(d.path, sqlvfs.Options{Replicated: true})
+	must(t, err)
+	d.write(s, "early", 100_000)
+	cmd := exec.Command(os.Args[0], "copy", d.path, d.dir, "1000000000")
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	must(t, s.Close())
+	must(t, stdin.Close())
+	must(t, cmd.Wait())
+	d.check()
+	copied, err := Find(t.Context(), "file://"+d.dir)
+	must(t, err)
+	last := copied.Who.Generations[len(copied.Who.Generations)-1]
+	if last.Base == "" {
+		t.Fatal("the last generation is a whole copy")
+	}
+	files, _ := filepath.Glob(filepath.Join(d.dir, last.dir(), "ltx/0/*.ltx"))
+	for _, f := range files[1:] {
+		must(t, os.Remove(f))
+	}
+	place, err := open(t.Context(), "file://"+d.dir)
+	must(t, err)
+	head, tag, err := readHead(t.Context(), place.own)
+	must(t, err)
+	head.Last = "" // as if it had not ended
+	_, err = place.own.swap(t.Context(), headName, head.marshal(), tag)
+	must(t, err)
+	d.check()
+}
+
+// Merging files of the base alone is left to its own sessions.
+func TestBaseIsNotMerged(t *testing.T) {
+	c := &chained{last: 7}
+	if _, err := c.WriteLTXFile(t.Context(), 1, 3, 7, nil); !errors.Is(err, litestream.ErrNoCompaction) {
+		t.Errorf("writing a file of the base: %v", err)
+	}
+	if err := c.DeleteLTXFiles(t.Context(), []*ltx.FileInfo{{Level: 0, MinTXID: 7, MaxTXID: 7}}); err != nil {
+		t.Errorf("removing a file of the base: %v", err)
 	}
 }
