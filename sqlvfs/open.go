@@ -47,7 +47,8 @@ type Options struct {
 	Placed func()
 	// Bulk says that much comes in at once, to stay: it is copied from the log while more comes.
 	Bulk bool
-	// Replicated says that another process copies the log to a store while this one writes it (see Replicated). The log is left to that.
+	// Replicated says that another process copies the log to a store while this one writes it (see Replicated). The log is left to that, but for
+	// that of a fork, which is not replicated.
 	Replicated bool
 	// OnCommit is told what has been committed: changes of files that steps have made which are a guest's (see [Tx.ByGuest]), and checkpoints.
 	// It is called by whoever commits, by one at a time, and must not wait. nil: nobody is told, and nothing is done for it.
@@ -223,6 +224,9 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	placed.release()
 	if err == nil {
 		s.stack, err = descend(s.tx.meta)
+	}
+	if err == nil && s.replicated && s.stack.Forked() { // a copy of it alone could not be read
+		s.tuning, s.replicated = defaults, false
 	}
 	if err == nil {
 		err = s.stack.Overlay(s.tx.meta)

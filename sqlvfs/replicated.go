@@ -48,6 +48,17 @@ func (tx *Tx) ID() (id string, err error) {
 // KeyContinues begins the names of the rows of fs_config that say which generation at a place of copies the database continues.
 const KeyContinues = "art_continues_"
 
+// KeyCopied begins the names of the rows of fs_config that say where the database was copied to: the rest is the URL of the place.
+const KeyCopied = "art_copied_"
+
+// Copied returns the places that the database was copied to. Another program may have written them.
+func (tx *Tx) Copied() (urls []string, err error) {
+	err = tx.each("SELECT substr(CAST(key AS BLOB), 1, 4096) FROM main.fs_config WHERE key >= '"+KeyCopied+"' AND key < '"+KeyCopied+"~' ORDER BY key LIMIT 1000", func(q *sqlite3.Stmt) {
+		urls = append(urls, strings.TrimPrefix(string(q.ColumnRawBlob(0)), KeyCopied))
+	})
+	return urls, err
+}
+
 // Continues returns, by the place of copies, the generation there that the database continues. Another program may have written it.
 func (tx *Tx) Continues() (map[string]string, error) {
 	all := map[string]string{}
@@ -57,7 +68,8 @@ func (tx *Tx) Continues() (map[string]string, error) {
 	return all, err
 }
 
-// forgetContinues has a copy, which nobody else has open, continue nothing: the database that it was made of may go on where that is copied.
+// forgetContinues has a copy, which nobody else has open, continue nothing: the database that it was made of may go on where that is copied. Nor was
+// the copy copied anywhere.
 func forgetContinues(file string) error {
 	c, err := database.Connect(file, sqlite3.OPEN_READWRITE, database.HostFiles)
 	if err != nil {
@@ -67,8 +79,8 @@ func forgetContinues(file string) error {
 	if known, err := database.Has(c.Conn, "fs_config"); err != nil || !known {
 		return err
 	}
-	const those = "FROM main.fs_config WHERE key >= '" + KeyContinues + "' AND key < '" + KeyContinues + "~'"
-	return c.Exec("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; DELETE " + those + "; PRAGMA main.journal_mode=WAL")
+	const those = "DELETE FROM main.fs_config WHERE key >= '" + KeyContinues + "' AND key < '" + KeyContinues + "~' OR key >= '" + KeyCopied + "' AND key < '" + KeyCopied + "~'"
+	return c.Exec("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; " + those + "; PRAGMA main.journal_mode=WAL")
 }
 
 // NewestSession returns the number of the newest session in the log; 0: there is none.

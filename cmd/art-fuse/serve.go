@@ -115,7 +115,8 @@ type server struct {
 
 // openServer opens the database over the workspace and the layers beside it. It gives up what takes long once sock is closed by art.
 func openServer(db string, what *control.Serve, sock *os.File, opened func()) (*server, error) {
-	if what.Flatten {
+	fork, _, _ := sqlvfs.ForkOf(db) // what it cannot read, opening it tells
+	if what.Flatten && (fork == "" || !what.LeaveForks) {
 		ctx, stop := whileOpen(sock)
 		err := flattenFirst(ctx, db, what)
 		stop()
@@ -136,7 +137,7 @@ func openServer(db string, what *control.Serve, sock *os.File, opened func()) (*
 	if err != nil {
 		return nil, err
 	}
-	if parents := store.Parents(); what.Replicated && len(parents) > 0 {
+	if parents := store.Parents(); what.Replicated && !what.LeaveForks && len(parents) > 0 {
 		store.Discard()
 		return nil, cli.WithHint(fmt.Errorf("replicate %s: it is a fork, which reads from %s: a copy of it alone could not be read", db, parents[0]),
 			"art-fuse backup makes a database of it that needs no other; or replicate that one, and bring what the fork has changed there with art merge")

@@ -70,6 +70,13 @@ func run(args []string) error {
 	if len(args) == 2 && args[0] == "pages" {
 		return pages(args[1])
 	}
+	if len(args) == 4 && args[0] == "remove" {
+		speaker = "art"
+		return remove(args[1], args[2] == "true", args[3] == "true")
+	}
+	if len(args) == 3 && args[0] == "release" {
+		return release(args[1], args[2])
+	}
 	if len(args) == 6 && args[0] == "fetch" {
 		err := fetch(args[1], args[2], args[3], args[4] == "true", args[5] == "true")
 		if err == nil {
@@ -98,6 +105,9 @@ func copyDatabase() error {
 	what, source := &control.Replica{}, os.NewFile(control.ReplicaFD, "what")
 	err := control.ReadFile(source, what)
 	source.Close()
+	if errors.Is(err, io.EOF) {
+		return nil // there is no session
+	}
 	if err != nil {
 		return fmt.Errorf("read what to copy: %w", err)
 	}
@@ -108,6 +118,10 @@ func copyDatabase() error {
 		_ = control.WriteFrame(os.Stdout, &s) // art has ended otherwise, and the copy is to be whole all the same
 	}
 	job, err := replica.Open(what, tell)
+	if err == nil && job == nil {
+		tell(control.ReplicaState{Left: true})
+		return nil
+	}
 	if err == nil {
 		err = confine.Replicate(written(what), read())
 	}
@@ -125,7 +139,7 @@ func copyDatabase() error {
 		err = job.Run(end)
 	}
 	if err != nil {
-		state := control.ReplicaState{Why: err.Error(), Refused: true}
+		state := control.ReplicaState{Why: err.Error(), Failed: true, Refused: replica.IsRefused(err)}
 		var hinted cli.Hinted
 		if errors.As(err, &hinted) {
 			state.Hint = hinted.Hint()
@@ -144,9 +158,9 @@ func hear(from io.Reader, job *replica.Job) {
 		if err != nil {
 			return
 		}
-		var pending control.Pending
-		if control.Unmarshal(frame, &pending) == nil {
-			job.Count(pending)
+		var how control.ReplicaEnd
+		if control.Unmarshal(frame, &how) == nil {
+			job.End(how)
 		}
 	}
 }

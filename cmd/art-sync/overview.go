@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/term"
@@ -150,7 +152,7 @@ func list(_ context.Context, c *flags.Command, args []string) error {
 		return err
 	}
 	if len(line.Words) > 0 {
-		return listCopies(c, line.Words[0], o.JSON)
+		return atCopies(c, where.ParseAbove, line.Words[0], "list", o.JSON)
 	}
 	databases, err := databaseDir()
 	if err != nil {
@@ -173,6 +175,9 @@ func remove(ctx context.Context, c *flags.Command, args []string) error {
 	line, err := c.Parse(args, map[string]any{"force": &o.Force, "quiet": &o.Quiet})
 	if err != nil {
 		return err
+	}
+	if len(line.Words) > 0 && strings.Contains(line.Words[0], "://") {
+		return atCopies(c, where.Parse, line.Words[0], "remove", o.Force, o.Quiet)
 	}
 	p := place{dir: os.Getenv("ART_MOUNT")}
 	err = p.find()
@@ -197,14 +202,18 @@ func databaseDir() (string, error) {
 	return workspace.Directory(user)
 }
 
-// listCopies becomes art-replicate, which lists the copies at a place and below it.
-func listCopies(c *flags.Command, url string, asJSON bool) error {
-	if _, err := where.ParseAbove(url); err != nil {
+// atCopies becomes art-replicate, which lists or removes copies at a place.
+func atCopies(c *flags.Command, parse func(string) (*url.URL, error), place, word string, how ...bool) error {
+	if _, err := parse(place); err != nil {
 		return c.Wrong("%w", err)
 	}
 	path, err := libexec.Find("art-replicate")
-	if err == nil {
-		err = syscall.Exec(path, []string{path, "list", url, strconv.FormatBool(asJSON)}, libexec.Environ())
+	if err != nil {
+		return err
 	}
-	return err
+	args := []string{path, word, place}
+	for _, flag := range how {
+		args = append(args, strconv.FormatBool(flag))
+	}
+	return syscall.Exec(path, args, libexec.Environ())
 }

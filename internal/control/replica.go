@@ -2,9 +2,9 @@ package control
 
 import "golang.org/x/sys/unix"
 
-// ReplicaFD is a pipe with the Replica that art-replicate is to make. It copies until the other side of its standard input is closed, then
-// copies what is left, and ends; meanwhile it writes ReplicaStates as frames to its standard output. Before the end there may be a frame of
-// Pending on its standard input.
+// ReplicaFD is a pipe in which a Replica comes, that art-replicate is to make, once the database is there; or nothing, if there is no session. It
+// copies until the other side of its standard input is closed, then copies what is left, and ends; meanwhile it writes ReplicaStates as frames
+// to its standard output. Before the end there may be a ReplicaEnd on its standard input.
 const ReplicaFD = 3
 
 // ReplicaGiveUp has art-replicate copy nothing more, leave the database as one file, and end.
@@ -28,6 +28,8 @@ type Replica struct {
 	Token string
 	// TakeOver says not to wait for another session that writes there.
 	TakeOver bool
+	// LeaveForks says to copy nothing of a database that is a fork.
+	LeaveForks bool
 }
 
 // ReplicaState is how far the copy is.
@@ -40,9 +42,22 @@ type ReplicaState struct {
 	Why string
 	// Done changes while the copy goes forward. One that does not is not waited for at the end.
 	Done uint64
-	// Refused says that it stays so until somebody does something about it: Hint is what.
-	Refused bool
-	Hint    string
+	// Failed says that art-replicate ends because of that, and Refused that the place has refused it: that stays so until somebody does something about
+	// it. Hint is what.
+	Failed, Refused bool
+	Hint            string
+	// Claimed says that the place is the session's from now on, Held that another session may have it, and Left that nothing is copied, and
+	// art-replicate ends.
+	Claimed, Held, Left bool
+}
+
+// ReplicaEnd says how the session ends.
+type ReplicaEnd struct {
+	// Unused says that no command has run, and Drop that the database is removed, and its copy with it.
+	Unused, Drop bool
+	// Pending is what is pending in the database, if that was Counted.
+	Counted bool
+	Pending Pending
 }
 
 // Pending counts what is pending in a database, as art status does.

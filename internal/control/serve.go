@@ -46,9 +46,9 @@ type Serve struct {
 	Hold []hold.Pattern
 	// Checkpoints says when the session makes some by itself, and how many stay.
 	Checkpoints Checkpoints
-	// Replicated says that art-replicate copies the database elsewhere meanwhile, Flatten to make it self-contained before, TellHost to tell what
+	// Replicated says that art-replicate copies the database elsewhere meanwhile, LeaveForks that it does not if that is a fork, Flatten to make it self-contained before, TellHost to tell what
 	// of it is on the host alone, and Terminal that somebody sees how far that is.
-	Replicated, Flatten, TellHost, Terminal bool
+	Replicated, LeaveForks, Flatten, TellHost, Terminal bool
 	// PID and Command are what the log of sessions says of this one. At the end art writes a LoggedEnd to art-fuse's
 	// standard input. No command line, which everybody can read, has the command.
 	PID     int

@@ -47,6 +47,8 @@ type Session struct {
 type End struct {
 	Code int    `json:"exit_code"`
 	Why  string `json:"why,omitempty"` // where it was not its command that has ended it
+	// Copied tells whether the copy of its database elsewhere was whole; nil: there was to be none.
+	Copied *bool `json:"copied,omitempty"`
 }
 
 // Exec is a process that becomes a command. Numbers of commands count from 1 in each session.

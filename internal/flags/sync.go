@@ -549,7 +549,7 @@ EXAMPLES
 				{Name: "json", Says: asJSON.Says,
 					More: `Its keys are "name", "workspace", "gone", "database", "parent" (what it is a fork of, or empty), "size", "history" (how many bytes of it only checkpoints have), "used", "running", "pid" and "error"; of copies "url", "database", "workspace", "host", "state" ("running", "ended", or "interrupted" for a session that did not come to its end), "session" (the number of the newest), "changed", "size", "pending" (the numbers of art status at the end of the last session that has counted them, and "counted", when that was; null where it is not known), "user", "pid" and "since" (of the session that has it), and "error".`},
 			}},
-		{Name: "art rm", Says: "remove the database of a workspace", Synopsis: []string{"[--force] [-q] [NAME | DIR | DB | FORK]"}, Most: 1, Words: []Offer{Databases},
+		{Name: "art rm", Says: "remove the database of a workspace", Synopsis: []string{"[--force] [-q] [NAME | DIR | DB | FORK]", "[--force] [-q] URL"}, Most: 1, Words: []Offer{Databases},
 			Text: `  Removes the database of the workspace that the current directory lies in, or the
   one that is named: by a name that art list shows, by the base name of its
   workspace or the path of that, by its own path, or as a fork of that database by the
@@ -557,6 +557,8 @@ EXAMPLES
   workspace has not; where nobody can be asked, that needs --force. One that has forks
   stays as long as these read from it: --force removes it all the same, names them, and
   they cannot be used any more. While a session uses one of them, it always stays.
+  Copies of it stay where they are. With a URL as of "art run --replicate", the copy
+  there is what is removed, once no session writes it, always after a question.
 `,
 			Flags: []Flag{{Name: "force", Says: "remove it whatever is in it"}, quiet}},
 	}

@@ -16,6 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/quote"
+	"github.com/riverlytech/art/internal/replica/place"
 	running "github.com/riverlytech/art/internal/session"
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
@@ -64,6 +66,7 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 			}
 		}
 	}
+	copied := copiedTo(database)
 	if err := sqlvfs.Remove(database); err != nil {
 		return removing(database, err)
 	}
@@ -72,6 +75,9 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 		if len(forks) > 0 {
 			fmt.Fprintf(o.Stderr, "art: its forks cannot be used any more: %s\n", cli.Printable(strings.Join(forks, ", ")))
 		}
+		for _, url := range copied {
+			fmt.Fprintf(o.Stderr, "art: it was copied to %s, where its copy stays until art rm %[1]s\n", quote.Name(url, true))
+		}
 	}
 	if parent != "" && o.Forget != nil {
 		if err := o.Forget(ctx, parent, database, secret); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -79,6 +85,23 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 		}
 	}
 	return nil
+}
+
+// copiedTo are the places of copies of a database; none, if that cannot be read.
+func copiedTo(database string) (urls []string) {
+	s, err := sqlvfs.Open(database, sqlvfs.Options{ReadOnly: true})
+	if err != nil {
+		return nil
+	}
+	defer s.Close()
+	_ = s.View(func(tx *sqlvfs.Tx) (err error) {
+		urls, err = tx.Copied()
+		return err
+	})
+	return slices.DeleteFunc(urls, func(url string) bool {
+		_, err := place.Parse(url)
+		return err != nil
+	})
 }
 
 // untouched tells whether a database is a fork that has nothing of its own.

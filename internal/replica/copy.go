@@ -77,15 +77,16 @@ type Job struct {
 	// of the file (fcntl(2)): so this one is opened before, closed after, and nothing else opens the database or its log meanwhile.
 	file *os.File
 
-	mu     sync.Mutex
-	since  time.Time            // when what is not copied was first seen; zero: all is. GUARDED_BY(mu)
-	said   control.ReplicaState // the last time. GUARDED_BY(mu)
-	local  error                // why the log could not be read, the last time. GUARDED_BY(mu)
-	remote error                // why it could not be copied, the last time. GUARDED_BY(mu)
-	counts *Pending             // what is pending at the end; nil: unknown. GUARDED_BY(mu)
+	mu      sync.Mutex
+	since   time.Time            // when what is not copied was first seen; zero: all is. GUARDED_BY(mu)
+	said    control.ReplicaState // the last time. GUARDED_BY(mu)
+	local   error                // why the log could not be read, the last time. GUARDED_BY(mu)
+	remote  error                // why it could not be copied, the last time. GUARDED_BY(mu)
+	last    control.ReplicaEnd   // what art has said of the end. GUARDED_BY(mu)
+	counted time.Time            // when it has, if it was Counted. GUARDED_BY(mu)
 }
 
-// Open finds out where a copy goes.
+// Open finds out where a copy goes. It returns nil for a fork that is to be left.
 func Open(what *control.Replica, tell func(control.ReplicaState)) (*Job, error) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // errors that count are told by this package
 	j := &Job{what: what, tell: tell, most: mostWaiting, room: roomOf}
@@ -98,6 +99,11 @@ func Open(what *control.Replica, tell func(control.ReplicaState)) (*Job, error) 
 	}
 	if err := os.MkdirAll(what.Kept, 0o700); err != nil {
 		return nil, fmt.Errorf("keep what is not copied yet: %w", err)
+	}
+	if what.LeaveForks {
+		if fork, err := isFork(what.Database); err != nil || fork {
+			return nil, err
+		}
 	}
 	var err error
 	j.place, err = open(ctx, what.Place)
@@ -120,13 +126,6 @@ func leaseOf(database, token string) Lease {
 	return l
 }
 
-// Count notes what is pending in the database, before the end.
-func (j *Job) Count(p control.Pending) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.counts = &Pending{p, now()}
-}
-
 // errAbandoned is why not all was copied that could have been.
 var errAbandoned = errors.New("it was not waited for")
 
@@ -138,8 +137,12 @@ func (j *Job) Run(end <-chan struct{}) error {
 	var repaired bool
 	for {
 		if err := j.claim(end); err != nil {
+			if errors.Is(err, errUnused) {
+				return nil
+			}
 			return err
 		}
+		j.say(control.ReplicaState{Claimed: true})
 		j.hold(func(*Head) {}) // a large database takes its time to begin
 		err := j.begin()
 		j.release()
@@ -170,6 +173,9 @@ func (j *Job) Run(end <-chan struct{}) error {
 			alone := j.awaitServer()
 			cancel()
 			running.Wait()
+			if j.ending().Drop {
+				return j.finish(alone, nil)
+			}
 			err := j.copyRest()
 			if err == nil && !alone {
 				err = errors.New("the session's server has not closed the database")
@@ -229,64 +235,6 @@ func (j *Job) verify() error {
 	return nil
 }
 
-// claim gets the place for this session. While it cannot be asked, or may be another session's, it is asked again; at the end of the session
-// that is why nothing was copied.
-func (j *Job) claim(end <-chan struct{}) error {
-	began := time.Now()
-	var ended time.Time
-	behind := began
-	if !j.since.IsZero() { // it was given up
-		behind = j.since
-	}
-	for wait := look; ; wait = min(2*wait, retryMost) {
-		var err error
-		if j.who.mine, j.who.continues, err = identify(j.what.Database, j.what.Name); err != nil {
-			return err
-		}
-		j.who.mine.Workspace = cmp.Or(j.who.mine.Workspace, j.what.Workspace)
-		j.who.pages = keptPages(j.what.Kept)
-		ctx, cancel := context.WithTimeout(j.ctx, claimTime)
-		j.tenure, err = j.who.claim(ctx, j.place)
-		cancel()
-		if j.ctx.Err() != nil {
-			return context.Cause(j.ctx)
-		}
-		var no *refused
-		if errors.As(err, &no) {
-			return no
-		}
-		if err == nil {
-			j.who.takeOver = false // once
-			return nil
-		}
-		j.taken.goesOn() // it is for this loop to end
-		j.say(control.ReplicaState{Behind: milliseconds(behind), Why: err.Error()})
-		select {
-		case <-end:
-			if ended.IsZero() {
-				ended = time.Now()
-			}
-			if claimedEnough(err, began, ended, time.Now()) {
-				return err
-			}
-			select {
-			case <-j.ctx.Done():
-			case <-time.After(wait):
-			}
-		case <-time.After(wait):
-		}
-	}
-}
-
-// claimedEnough tells whether a session that has ended asks no more for a place that it could not get: one that another session holds has been
-// watched for as long as a lease lasts by then, and one that cannot be asked has had as long since the end as it has for the rest of a copy.
-func claimedEnough(err error, began, ended, now time.Time) bool {
-	if errors.As(err, new(*heldError)) {
-		return now.Sub(began) > leaseTime+leaseRenewed
-	}
-	return now.Sub(ended) > stuck
-}
-
 // hold renews the lease until release is called.
 func (j *Job) hold(change func(*Head)) {
 	ctx, stop := context.WithCancel(context.Background())
@@ -318,6 +266,9 @@ func (j *Job) begin() (err error) {
 	if err == nil {
 		defer open.Close()
 		err = rememberIn(open, j.tenure.head.Place, j.tenure.generation.ID)
+	}
+	if err == nil {
+		_, err = open.Exec("INSERT OR REPLACE INTO fs_config (key, value) VALUES (?, '')", sqlvfs.KeyCopied+j.what.Place)
 	}
 	if err != nil {
 		j.file.Close()
@@ -581,7 +532,8 @@ func (j *Job) finish(alone bool, err error) error {
 
 // leave lets Litestream and the place go.
 func (j *Job) leave(alone bool, err error) error {
-	if err == nil && alone {
+	how := j.ending()
+	if err == nil && alone && !how.Drop {
 		if nerr := j.busy(func() error { return j.notePages(j.ctx) }); nerr != nil {
 			_ = forgetPages(j.what.Kept) // the next session copies the whole database
 		}
@@ -591,13 +543,14 @@ func (j *Job) leave(alone bool, err error) error {
 		last = position(j.tenure.generation.ID, pos.TXID)
 	}
 	j.release()
-	if err == nil {
+	if err == nil && !how.Drop {
 		ctx, cancel := context.WithTimeout(j.ctx, claimTime)
 		err = j.tenure.end(ctx, func(h *Head) {
 			j.current(h)
-			j.mu.Lock()
-			h.State, h.Last, h.Pending = Ended, last, j.counts
-			j.mu.Unlock()
+			h.State, h.Last, h.Pending = Ended, last, nil
+			if how.Counted {
+				h.Pending = &Pending{how.Pending, j.counted}
+			}
 		})
 		cancel()
 	}
@@ -606,6 +559,11 @@ func (j *Job) leave(alone bool, err error) error {
 	defer cancel()
 	if cerr := j.store.Close(ctx); err == nil && cerr != nil && !errors.Is(cerr, context.DeadlineExceeded) {
 		err = cerr
+	}
+	if how.Drop {
+		ctx, cancel := context.WithTimeout(j.ctx, claimTime)
+		err = j.tenure.remove(ctx)
+		cancel()
 	}
 	_ = j.forgetKept() // the next one does it
 	var no *refused

@@ -26,6 +26,7 @@ const (
 	Ended   = "ended"   // the copy is all of it
 	// Interrupted is that of a session that has not come to its end, see [Head.StateAt]. No head says so.
 	Interrupted = "interrupted"
+	removed     = "removed" // it was removed: the head stays, so that nothing late takes it for one that was never there
 )
 
 // Head is what a place says that it holds. Everybody who can write there can have written it.
@@ -131,7 +132,7 @@ func identify(path, name string) (mine *Head, continues map[string]string, err e
 	return mine, continues, err
 }
 
-// readHead returns the head of a place, and its tag; nil: there is none.
+// readHead returns the head of a place, and its tag; nil: there is none, or the copy was removed, and there is the tag alone.
 func readHead(ctx context.Context, o objects) (*Head, string, error) {
 	data, tag, err := o.get(ctx, headName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +142,11 @@ func readHead(ctx context.Context, o objects) (*Head, string, error) {
 		return nil, "", cli.Reason(err)
 	}
 	head := &Head{}
-	if err := json.Unmarshal(data, head); err != nil || head.Format < 1 || head.ID == "" {
+	err = json.Unmarshal(data, head)
+	if err == nil && head.Format == headFormat && head.State == removed {
+		return nil, tag, nil
+	}
+	if err != nil || head.Format < 1 || head.ID == "" {
 		return nil, "", damaged(headName)
 	}
 	switch {
@@ -185,6 +190,11 @@ func (l *Lease) lasts() time.Duration {
 func (h *Head) marshal() []byte {
 	data, _ := json.MarshalIndent(h, "", "  ") // of texts and numbers
 	return append(data, '\n')
+}
+
+// vacate has the head say that the copy was removed.
+func (h *Head) vacate() {
+	*h = Head{Format: headFormat, State: removed, Changed: now(), Writes: h.Writes}
 }
 
 // next is the head that comes after this one, to be changed.
@@ -232,8 +242,8 @@ func (h *Head) from(id string) []Generation {
 	return h.Generations[max(i, 0):]
 }
 
-// describe says whose copy it is.
-func (h *Head) describe() string {
+// Describe says whose copy it is.
+func (h *Head) Describe() string {
 	text := cli.Printable(h.Database)
 	if h.Workspace != "" {
 		text = cli.Printable(h.Workspace)

@@ -119,7 +119,7 @@ func TestHeadWithinBounds(t *testing.T) {
 		if lasts := h.Lease.lasts(); lasts < time.Second || lasts > leaseMost || h.Size != 0 || h.Session != 0 {
 			t.Errorf("of %s seconds the lease lasts %v; %+v", seconds, lasts, h)
 		}
-		if text := h.describe(); strings.Contains(text, "0001") {
+		if text := h.Describe(); strings.Contains(text, "0001") {
 			t.Error(text)
 		}
 	}

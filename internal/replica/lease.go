@@ -41,12 +41,15 @@ var errLapsed = errors.New("the lease there has run out, and could not be renewe
 // errRace is why nothing has come of an attempt, the next of which may find who it was.
 var errRace = cli.WithHint(errors.New("another session has changed "+headName+" there at the same time"), "try it again")
 
+// errNoHead is what is told by who has a place whose head is gone.
+var errNoHead = errors.New(headName + " there was removed")
+
 // heldError says that another session has a place.
 type heldError struct{ by Lease }
 
 func (e *heldError) Error() string { return "another session writes there: " + e.by.describe() }
 
-// as refused is what it is once that session has shown that it lives.
+// refused is what it is once that session has shown that it lives.
 func (e *heldError) refused() *refused {
 	return &refused{
 		e.Error(),
@@ -103,8 +106,8 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 		return nil, &noCopyError{}
 	}
 	if err == nil && head == nil {
-		if head, tag, err = c.found(ctx, s); err == nil && head == nil {
-			return nil, errors.New("another session has just begun to copy there")
+		if head, tag, err = c.found(ctx, s, tag); err == nil && head == nil {
+			return nil, errRace
 		}
 	}
 	if err != nil {
@@ -114,7 +117,7 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 		c.mine = head
 	}
 	if head.ID != c.mine.ID {
-		return nil, &refused{"it holds the copy of another database: " + head.describe(), "name another place for this one"}
+		return nil, &refused{"it holds the copy of another database: " + head.Describe(), "name another place for this one; or remove that copy with art rm URL"}
 	}
 	if err := c.heir(ctx, s, head, ""); err != nil { // before somebody is deposed for nothing
 		return nil, err
@@ -182,8 +185,11 @@ func (c *claimant) goesOn(ctx context.Context, s *store, head *Head) bool {
 	return err == nil && bytes <= max(2*int64(n.Pages)*int64(n.PageSize), 1<<20)
 }
 
-// found makes the head of a place where there is none, and makes sure that the store swaps as it should.
-func (c *claimant) found(ctx context.Context, s *store) (*Head, string, error) {
+// found makes the head of a place where there is none, and makes sure that the store swaps as it should. Where a copy was removed, that was so.
+func (c *claimant) found(ctx context.Context, s *store, tag string) (*Head, string, error) {
+	if tag != "" {
+		return c.mine, tag, nil
+	}
 	if last, err := s.last(ctx, ""); err != nil {
 		return nil, "", err
 	} else if last > 0 {
@@ -224,7 +230,7 @@ func (c *claimant) heir(ctx context.Context, s *store, head *Head, own string) e
 		}
 		if last > 0 && (g.ID != id || last > txid) {
 			return &refused{
-				fmt.Sprintf("the copy there goes on from another state than the database: %s, session %d, and the database has session %d", head.describe(), head.Session, c.mine.Session),
+				fmt.Sprintf("the copy there goes on from another state than the database: %s, session %d, and the database has session %d", head.Describe(), head.Session, c.mine.Session),
 				"`art run -d URL` goes on from that, with a database of its own; or name another place for this one",
 			}
 		}
@@ -300,7 +306,7 @@ func (t *tenure) look(ctx context.Context) error {
 		return err
 	}
 	if head == nil {
-		return errors.New(headName + " there was removed")
+		return errNoHead
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -370,7 +370,11 @@ type refused struct {
 }
 
 func (r *refused) Error() string { return r.says }
-func (r *refused) Hint() string  { return r.hint }
+
+// IsRefused tells whether an error is one that a place has answered with, and will again.
+func IsRefused(err error) bool { return errors.As(err, new(*refused)) }
+
+func (r *refused) Hint() string { return r.hint }
 
 // explain says in plain words what a store has answered, or why it could not be asked.
 func explain(err error) error {

@@ -25,6 +25,7 @@ import (
 // Copy is one at a place.
 type Copy struct {
 	store *store
+	tag   string // of Who
 	Who   *Head
 	// Progress, if not nil, is told what is fetched to bring it back.
 	Progress *cli.Progress
@@ -36,7 +37,7 @@ func Find(ctx context.Context, url string) (*Copy, error) {
 	s, err := open(ctx, url)
 	c := &Copy{store: s}
 	if err == nil {
-		c.Who, _, err = readHead(ctx, s.own)
+		c.Who, c.tag, err = readHead(ctx, s.own)
 	}
 	if err == nil && c.Who == nil {
 		err = &noCopyError{}

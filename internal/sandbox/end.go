@@ -38,7 +38,7 @@ func (s *session) abandon() {
 	if s.fuseDone != nil {
 		<-s.fuseDone
 	}
-	s.endReplica()
+	s.endReplica(false)
 }
 
 func (s *session) closeControl() {
@@ -112,7 +112,7 @@ func (s *session) fail(err error) {
 func (s *session) stageEnded() {
 	s.stageDone = nil
 	s.joinable.end()
-	if s.messages == nil {
+	if s.heard() == nil {
 		return
 	}
 	// What was said last may not have been looked at yet. With the last process of

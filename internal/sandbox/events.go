@@ -89,6 +89,9 @@ func (s *session) endEvents(code int, err error) {
 	if err != nil && end.Why == "" {
 		end.Why = err.Error()
 	}
+	if s.replica.heard != nil && s.replicate != nil {
+		end.Copied = &s.replica.whole
+	}
 	s.events.Tell(events.SessionEnded, end)
 	if err := events.LostError(s.events.End()); err != nil && !s.quiet {
 		cli.Fail("art", err)

@@ -30,7 +30,9 @@ func (s *session) handle(m control.Received) {
 	case control.Leaving:
 		s.self = os.NewFile(uintptr(m.FD), "art")
 		s.require(s.fillHome())
-		if !m.Ready {
+		if m.Ready {
+			s.require(s.briefReplica())
+		} else {
 			s.attend()
 		}
 	case control.Refused:
@@ -38,7 +40,9 @@ func (s *session) handle(m control.Received) {
 	case control.Failed:
 		s.fail(m.Err())
 	case control.Started:
-		s.require(s.started(m))
+		if !s.awaitsReplica(m) {
+			s.require(s.started(m))
+		}
 	case control.Running:
 		s.require(s.running(m))
 	case control.Ruleset:
@@ -48,6 +52,14 @@ func (s *session) handle(m control.Received) {
 	case control.Listening:
 		s.require(s.listening(m))
 	}
+}
+
+// heard are the messages of the stage and the stub. While the guest waits for what it has said, it says no more.
+func (s *session) heard() <-chan control.Received {
+	if s.replica.waiting != nil {
+		return nil
+	}
+	return s.messages
 }
 
 // require ends a session that cannot be.
@@ -105,9 +117,6 @@ func (s *session) started(m control.Received) error {
 		s.shell = m.PID
 	}
 	if err := s.watchFirst(m.PID); err != nil {
-		return err
-	}
-	if err := s.startReplica(); err != nil {
 		return err
 	}
 	if err := s.makeJoinable(m.PID); err != nil {

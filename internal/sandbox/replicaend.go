@@ -28,39 +28,66 @@ const (
 	replicaTries = 3
 )
 
-// endReplica waits until the copy is whole. art-fuse has ended.
-func (s *session) endReplica() {
+// endReplica waits until the copy is whole. art-fuse has ended. With vain, nothing has run: a database that was made for that is removed
+// (forget), and so is its copy.
+func (s *session) endReplica(vain bool) {
 	r := &s.replica
-	if r.heard == nil || s.failed != nil && r.done == nil {
+	if s.replicate == nil || r.heard == nil || s.failed != nil && r.done == nil {
 		return // it was never begun, or refused
 	}
-	pending := s.pending()
-	var err error
+	if r.document != nil { // there is no database, and it touches nothing
+		r.document.Close()
+		r.life.Close()
+		if r.done != nil {
+			<-r.done
+		}
+		return
+	}
+	how := control.ReplicaEnd{Unused: s.guest == nil, Drop: vain && s.isNew()}
+	if !how.Unused && !how.Drop {
+		if pending := s.pending(); pending != nil {
+			how.Counted, how.Pending = true, *pending
+		}
+	}
+	refused, err := s.copyRest(&how)
+	if err == nil {
+		err = refused
+	}
+	r.whole, r.kept = err == nil && !how.Unused && !how.Drop, err != nil
+	switch {
+	case refused != nil: // as while the command runs, be it before its end or after
+		s.fail(refused)
+	case err != nil && !how.Drop:
+		cli.Fail("art", cli.WithHint(fmt.Errorf("the copy is not whole: %w", err), "all is in the database; the next session that is copied there copies the rest"))
+	}
+}
+
+// copyRest tells art-replicate how the session ends, and waits for its end. It returns why the copy was refused, or why it is not whole otherwise.
+func (s *session) copyRest(how *control.ReplicaEnd) (refused, err error) {
+	r := &s.replica
 	for try := range replicaTries {
 		if r.done == nil {
-			if err = s.startReplica(); err != nil {
-				break
+			if err := s.replicaAgainNow(); err != nil {
+				return nil, err
 			}
 		}
 		r.heard.end()
-		if pending != nil {
-			_ = control.WriteFrame(r.life, pending) // of one that has ended there is another
-		}
+		_ = control.WriteFrame(r.life, how) // of one that has ended there is another
 		r.life.Close()
 		ended, gaveUp := s.awaitReplica(try == 0)
 		if gaveUp != nil {
-			err = gaveUp
-			break
+			return nil, gaveUp
 		}
-		err = s.replicaFailure(ended)
-		if ended == nil || err != nil {
-			break
+		failure := s.replicaFailure(ended)
+		switch {
+		case failure != nil && r.heard.last.Refused:
+			return failure, nil
+		case failure != nil || ended == nil:
+			return nil, failure
 		}
 		err = fmt.Errorf("replicate the database to %s: art-replicate ended: %w", cli.Printable(s.replicate.Place), ended)
 	}
-	if err != nil {
-		cli.Fail("art", cli.WithHint(fmt.Errorf("the copy is not whole: %w", err), "all is in the database; the next session that is copied there copies the rest"))
-	}
+	return nil, err
 }
 
 // end says that the session is over, and state what was heard last.

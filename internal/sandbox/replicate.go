@@ -29,34 +29,48 @@ import (
 )
 
 // A copy of the database at another place is made by art-replicate while the session writes it. It begins when art-fuse serves, since then there
-// is a database, and ends after art-fuse, whose last words it copies too.
+// is a database, and ends after art-fuse, whose last words it copies too. The command waits until it is known whether the place is the session's:
+// what is refused is refused before anything has run.
 
 const (
 	// noReplica is what --replicate says to have none.
 	noReplica = "none"
 	// behindMost is how far a copy may be behind before that is told.
 	behindMost = 10 * time.Second
+	// replicaPatience is how long the command waits for a place that does not answer: it may be away.
+	replicaPatience = 5 * time.Second
 	// replicaAgain is when art-replicate is started again that was killed.
 	replicaAgain = time.Second
 )
 
 // replica is a copy that is being made.
 type replica struct {
-	process *spawn.Process
-	life    *os.File         // art-replicate copies what is left, and ends, when it is closed
-	done    <-chan error     // tells how it ended; nil without one, and after
-	again   <-chan time.Time // when to start another one; nil: not at all
-	heard   *replicaHeard
+	process  *spawn.Process
+	life     *os.File         // art-replicate copies what is left, and ends, when it is closed
+	document *os.File         // the writing end of the pipe for what it is to copy; nil once that is told
+	done     <-chan error     // tells how it ended; nil without one, and after
+	again    <-chan time.Time // when to start another one; nil: not at all
+	heard    *replicaHeard
+
+	known    <-chan struct{}   // closed when it is known whether the place is the session's, or does not answer; nil: nobody waits for that
+	waiting  *control.Received // the guest, which has started, and waits for that
+	patience <-chan time.Time  // when it waits no longer
+	decided  bool              // it does not wait, or not any more
+	whole    bool              // at the end the copy had all
+	kept     bool              // the database has a copy, or may have one, that was to go with it
 }
 
 // replicaHeard is what art-replicate has said.
 type replicaHeard struct {
-	all chan struct{} // closed when that is all
+	all   chan struct{} // closed when that is all
+	known chan struct{} // closed when that tells whether the place can be had
 
-	mu     sync.Mutex
-	last   control.ReplicaState // GUARDED_BY(mu)
-	behind bool                 // that was told. GUARDED_BY(mu)
-	ending bool                 // the session is over: what it waits for is told otherwise. GUARDED_BY(mu)
+	mu      sync.Mutex
+	last    control.ReplicaState // GUARDED_BY(mu)
+	claimed bool                 // the place was the session's. GUARDED_BY(mu)
+	held    bool                 // that another session may have it was told. GUARDED_BY(mu)
+	behind  bool                 // that it is behind was told. GUARDED_BY(mu)
+	ending  bool                 // the session is over: what it waits for is told otherwise. GUARDED_BY(mu)
 }
 
 // useReplica finds out whether the database is to be copied, and where to.
@@ -99,8 +113,10 @@ func (p *prepared) useReplica(o *request, settings *config.Settings) error {
 	p.replicate = &control.Replica{
 		Database: p.plan.Database, Name: o.databaseName(), Workspace: paths.Resolve(p.plan.Workspace), Place: where.Value,
 		Kept: filepath.Join(state, "replicas", hex.EncodeToString(sum[:16])), Token: cmp.Or(o.token, rand.Text()), TakeOver: o.TakeOver,
+		LeaveForks: where.Origin != "--replicate",
 	}
-	p.serve.Replicated, p.serve.Flatten = true, settings.Flatten.Value == "true"
+	p.serve.Replicated, p.serve.LeaveForks = true, p.replicate.LeaveForks
+	p.serve.Flatten = settings.Flatten.Value == "true"
 	p.serve.TellHost, p.serve.Terminal = !o.Quiet, !o.Quiet && term.IsTerminal(int(os.Stderr.Fd()))
 	return nil
 }
@@ -150,6 +166,16 @@ func (o *request) fetchRemote() error {
 	return fmt.Errorf("open the database %s: art-replicate ended: %w", cli.Printable(o.remote), err)
 }
 
+// releaseRemote gives back the place that was taken for the session, if that has not come to use it.
+func (o *request) releaseRemote(s *session) {
+	if o.remote == "" || s.guest != nil || s.replica.claimed() {
+		return
+	}
+	if cmd, err := libexec.Command("art-replicate", "release", o.remote, o.token); err == nil {
+		_ = cmd.Run() // or the lease runs out
+	}
+}
+
 func hintOf(err error) string {
 	var hinted cli.Hinted
 	if errors.As(err, &hinted) {
@@ -188,7 +214,7 @@ func (p *prepared) replicaHidden(all ...*config.Settings) (dirs []string, err er
 	return dirs, nil
 }
 
-// startReplica starts art-replicate, if there is something to copy.
+// startReplica starts art-replicate, if there is something to copy. It then waits to be briefed, and touches nothing before.
 func (s *session) startReplica() (err error) {
 	s.replica.again = nil
 	if s.replicate == nil || s.replica.done != nil {
@@ -231,19 +257,87 @@ func (s *session) startReplica() (err error) {
 		closeFiles([]*os.File{life, said, document})
 		return fmt.Errorf("start art-replicate: %w", cli.Reason(err))
 	}
-	heard := &replicaHeard{all: make(chan struct{})}
-	s.replica = replica{process: p.Process, life: life, done: p.done, heard: heard}
-	go s.hearReplica(said, heard)
-	_, err = document.Write(control.Marshal(s.replicate))
-	document.Close()
-	if err != nil && !errors.Is(err, unix.EPIPE) { // one that has ended is told
+	r := &s.replica
+	r.heard = &replicaHeard{all: make(chan struct{}), known: make(chan struct{})}
+	r.process, r.life, r.document, r.done = p.Process, life, document, p.done
+	if !r.decided {
+		r.known = r.heard.known
+	}
+	go s.hearReplica(said, r.heard, !r.decided)
+	return nil
+}
+
+// briefReplica tells art-replicate what to copy, if it waits for that: the database is there.
+func (s *session) briefReplica() error {
+	document := s.replica.document
+	if document == nil {
+		return nil
+	}
+	s.replica.document = nil
+	defer document.Close()
+	if _, err := document.Write(control.Marshal(s.replicate)); err != nil && !errors.Is(err, unix.EPIPE) { // one that has ended is told
 		return fmt.Errorf("start art-replicate: %w", cli.Reason(err))
 	}
 	return nil
 }
 
-// hearReplica hears what art-replicate says, and tells what somebody should know. On a terminal, which is the command's, that is for the end.
-func (s *session) hearReplica(from *os.File, heard *replicaHeard) {
+// replicaAgainNow starts and briefs another one.
+func (s *session) replicaAgainNow() error {
+	err := s.startReplica()
+	if err == nil {
+		err = s.briefReplica()
+	}
+	return err
+}
+
+// awaitsReplica keeps the guest, which has started, until it is known whether the database can be copied. It returns false if it is.
+func (s *session) awaitsReplica(guest control.Received) bool {
+	if s.replicate == nil || s.replica.decided {
+		return false
+	}
+	s.replica.waiting, s.replica.patience = &guest, time.After(replicaPatience)
+	return true
+}
+
+// replicaKnown is called when it is known whether the place can be had; or for too long not.
+func (s *session) replicaKnown(known bool) {
+	r := &s.replica
+	if r.decided {
+		return
+	}
+	r.heard.mu.Lock()
+	last := r.heard.last
+	r.heard.mu.Unlock()
+	switch {
+	case known && last.Failed:
+		r.known, r.patience = nil, nil // its end is that of the session
+		return
+	case !known && last.Held:
+		r.patience = time.After(replicaPatience) // it answers
+		return
+	}
+	r.known, r.patience, r.decided = nil, nil, true
+	if guest := r.waiting; guest != nil {
+		r.waiting = nil
+		s.require(s.started(*guest))
+	}
+}
+
+// claimed tells whether the place was the session's.
+func (r *replica) claimed() bool {
+	if r.heard == nil {
+		return false
+	}
+	r.heard.mu.Lock()
+	defer r.heard.mu.Unlock()
+	return r.heard.claimed
+}
+
+// hearReplica hears what art-replicate says, and tells what somebody should know. On a terminal, which is the command's, that is for the end, but for
+// what it says first, before the command has begun.
+func (s *session) hearReplica(from *os.File, heard *replicaHeard, first bool) {
+	known := sync.OnceFunc(func() { close(heard.known) })
+	defer known()
 	defer close(heard.all)
 	defer from.Close()
 	quiet := s.quiet || s.streams.Terminal != nil
@@ -254,19 +348,28 @@ func (s *session) hearReplica(from *os.File, heard *replicaHeard) {
 			return
 		}
 		heard.mu.Lock()
-		was := heard.behind
+		was, held := heard.behind, heard.held
 		late := time.Duration(state.Behind) * time.Millisecond
-		heard.last, heard.behind = state, !state.Refused && (late >= behindMost || was && late >= time.Second)
+		heard.last, heard.behind = state, !state.Failed && (late >= behindMost || was && late >= time.Second)
+		heard.claimed, heard.held = heard.claimed || state.Claimed, held || state.Held
 		now := heard.behind
 		if heard.ending {
 			now = was
 		}
 		heard.mu.Unlock()
-		s.registry.mu.Lock()
-		s.registry.copy = &state
-		s.registry.mu.Unlock()
+		if !state.Left {
+			s.registry.mu.Lock()
+			s.registry.copy = &state
+			s.registry.mu.Unlock()
+		}
+		if first && (state.Claimed || state.Failed || state.Left || state.Why != "" && !state.Held) {
+			known()
+			first = false
+		}
 		switch {
-		case now == was:
+		case first && state.Held && !held && !s.quiet:
+			fmt.Fprintf(os.Stderr, "art: %s; waiting for half a minute, whether it lives\n", cli.Printable(state.Why))
+		case now == was || first:
 		case now:
 			text := fmt.Sprintf("the copy at %s is behind by %v: %s", cli.Printable(s.replicate.Place), late.Round(time.Second), why(&state))
 			if s.notifier != nil {
@@ -275,7 +378,7 @@ func (s *session) hearReplica(from *os.File, heard *replicaHeard) {
 			if !quiet {
 				fmt.Fprintf(os.Stderr, "art: %s; the session goes on\n", text)
 			}
-		case !quiet && !state.Refused:
+		case !quiet && !state.Failed:
 			fmt.Fprintf(os.Stderr, "art: the copy at %s is not behind any more\n", cli.Printable(s.replicate.Place))
 		}
 	}
@@ -305,19 +408,26 @@ func why(state *control.ReplicaState) string {
 func (s *session) replicaEnded(err error) {
 	s.replica.done = nil
 	s.replica.life.Close()
-	if failure := s.replicaFailure(err); failure != nil {
+	failure := s.replicaFailure(err)
+	switch {
+	case failure != nil && s.guest == nil: // what it has ended has not begun
+		s.require(failure)
+	case failure != nil:
 		s.endedBy("its database could not be copied")
 		s.require(failure)
-		return
+	case err == nil && s.replica.heard.last.Left:
+		s.replicate = nil
+		s.replicaKnown(true)
+	default:
+		s.replica.again = time.After(replicaAgain)
 	}
-	s.replica.again = time.After(replicaAgain)
 }
 
 // replicaFailure is why art-replicate could not copy; nil: it was killed, or has copied all.
 func (s *session) replicaFailure(err error) error {
 	<-s.replica.heard.all
 	state := &s.replica.heard.last // nobody else has it any more
-	if err == nil || !state.Refused {
+	if err == nil || !state.Failed {
 		return nil
 	}
 	return cli.WithHint(fmt.Errorf("replicate the database to %s: %s", cli.Printable(s.replicate.Place), why(state)), cli.Printable(state.Hint))

@@ -148,6 +148,7 @@ func Run(options *Options) (code int, err error) {
 	if err := o.fetchRemote(); err != nil {
 		return cli.ExitArt, err
 	}
+	defer o.releaseRemote(s)
 	if err := s.prepare(o, refusal); err != nil {
 		return cli.ExitArt, err
 	}
@@ -262,7 +263,7 @@ func (s *session) run(refusal error) (code int, err error) {
 	said, leaving := s.fromCaller()
 	for s.stageDone != nil {
 		select {
-		case m, ok := <-s.messages:
+		case m, ok := <-s.heard():
 			if !ok {
 				s.messages = nil
 				break
@@ -283,6 +284,8 @@ func (s *session) run(refusal error) (code int, err error) {
 			s.attending = false
 			if s.unserved != nil {
 				s.stage.Kill()
+			} else {
+				s.require(s.briefReplica())
 			}
 		case err := <-s.fuseDone:
 			s.fuseDone = nil
@@ -293,8 +296,12 @@ func (s *session) run(refusal error) (code int, err error) {
 			s.portsEnded(err)
 		case err := <-s.replica.done:
 			s.replicaEnded(err)
+		case <-s.replica.known:
+			s.replicaKnown(true)
+		case <-s.replica.patience:
+			s.replicaKnown(false)
 		case <-s.replica.again:
-			s.require(s.startReplica())
+			s.require(s.replicaAgainNow())
 		case <-s.hungUp:
 			s.hungUp = nil
 			s.hangup()
@@ -329,6 +336,9 @@ func (s *session) start(refusal error) error {
 		if err := s.briefFUSE(); err != nil {
 			return err
 		}
+		if err := s.startReplica(); err != nil {
+			return err
+		}
 		return s.fallBack(refusal)
 	}
 	s.plan.FUSE = stage.MountFUSE
@@ -336,7 +346,10 @@ func (s *session) start(refusal error) error {
 	if err := s.brief(); err != nil {
 		return err
 	}
-	return s.briefFUSE()
+	if err := s.briefFUSE(); err != nil {
+		return err
+	}
+	return s.startReplica()
 }
 
 // finish is called when the sandbox has ended.
@@ -360,7 +373,8 @@ func (s *session) finish() (int, error) {
 	if s.fuseDone != nil {
 		s.fuseError = <-s.fuseDone
 	}
-	s.endReplica()
+	vain := s.vain(code, known)
+	s.endReplica(vain)
 	s.tellFiles()
 	s.endAgent()
 	s.tellLost()
@@ -380,13 +394,15 @@ func (s *session) finish() (int, error) {
 			s.tellIdentity()
 		}
 	}
+	if vain {
+		s.forget()
+	}
 	if s.failed != nil {
 		return cli.ExitArt, s.failed
 	}
 	if known {
-		if code == cli.ExitNotFound || code == cli.ExitCannotExec {
+		if vain {
 			s.tellMissing()
-			s.forget()
 		}
 		return code, drained
 	}

@@ -58,14 +58,24 @@ func (s *session) fuseReport() (report control.Report, known bool) {
 // made for it, if nothing is in there.
 func (s *session) forget() {
 	s.prepared.failed = true
-	report, known := s.fuseReport()
-	if !s.fresh || !known || report.Changed || len(report.Broken) > 0 {
+	if !s.isNew() || s.replica.kept {
 		return
 	}
 	// Without --force it stays if another session has written to it by now.
 	if cmd, err := libexec.Command("art-sync", "rm", "--quiet", s.plan.Database); err == nil {
 		_ = cmd.Run() // what stays is an empty database
 	}
+}
+
+// isNew tells whether the database was made for the session, which has changed nothing in it.
+func (s *session) isNew() bool {
+	report, known := s.fuseReport()
+	return s.fresh && known && !report.Changed && len(report.Broken) == 0
+}
+
+// vain tells whether nothing was run: no command has begun, or there is none of that name.
+func (s *session) vain(code int, known bool) bool {
+	return s.guest == nil || s.failed == nil && known && (code == cli.ExitNotFound || code == cli.ExitCannotExec)
 }
 
 // summary says in a few words what is different from the host. What goes wrong
