@@ -383,7 +383,7 @@ func TestOneHistory(t *testing.T) {
 			}
 			all.Wait()
 			time.Sleep(10 * leaseTime) // what is late arrives
-			for range 10000 { // of many requests one is lost mostly
+			for range 10000 {          // of many requests one is lost mostly
 				if machines[0].bring(t.Context()) {
 					break
 				}
