@@ -8,31 +8,20 @@ package replica
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
-	"os/user"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/benbjohnson/litestream"
 	"github.com/superfly/ltx"
-	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/replica/place"
-	"github.com/riverlytech/art/sqlvfs"
 )
 
 const (
@@ -72,9 +61,9 @@ type Job struct {
 	store   *litestream.Store
 	tenure  *tenure       // of the generation that is written
 	whole   chan struct{} // is closed once that has all of the database
-	release func()        // see hold
+	release func()        // ends the renewing of the lease
 	// file is the database. Litestream's SQLite has locks of the process's, which the kernel drops when the process closes any descriptor
-	// of the file (fcntl(2)): so this one is opened before, closed after, and nothing else opens the database or its log meanwhile.
+	// of the file (fcntl(2)): so this one is opened before, closed after, and nothing else opens the database meanwhile.
 	file *os.File
 
 	mu      sync.Mutex
@@ -110,22 +99,6 @@ func Open(what *control.Replica, tell func(control.ReplicaState)) (*Job, error) 
 	return j, err
 }
 
-// leaseOf is that of this process, for a session that has a database.
-func leaseOf(database, token string) Lease {
-	l := Lease{Token: token, PID: os.Getpid(), User: strconv.Itoa(os.Getuid())}
-	l.Host, _ = os.Hostname()
-	if u, err := user.Current(); err == nil {
-		l.User = u.Username
-	}
-	var st unix.Stat_t
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err == nil && unix.Stat(database, &st) == nil {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", boot, st.Dev, st.Ino))
-		l.Machine = hex.EncodeToString(sum[:16])
-	}
-	return l
-}
-
 // errAbandoned is why not all was copied that could have been.
 var errAbandoned = errors.New("it was not waited for")
 
@@ -143,7 +116,7 @@ func (j *Job) Run(end <-chan struct{}) error {
 			return err
 		}
 		j.say(control.ReplicaState{Claimed: true})
-		j.hold(func(*Head) {}) // a large database takes its time to begin
+		j.release = j.tenure.holding(func(*Head) {}) // a large database takes its time to begin
 		err := j.begin()
 		j.release()
 		if err != nil {
@@ -153,7 +126,7 @@ func (j *Job) Run(end <-chan struct{}) error {
 			}
 			return err
 		}
-		j.hold(j.current)
+		j.release = j.tenure.holding(j.current)
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup
 		running.Go(func() { j.read(ctx) })
@@ -208,116 +181,6 @@ func (j *Job) Run(end <-chan struct{}) error {
 			j.awaitRoom(end)
 		}
 	}
-}
-
-// goneError says that files of a copy were removed while a session wrote it.
-type goneError struct{ error }
-
-// verify makes sure that the copy can be brought back as it is now.
-func (j *Job) verify() error {
-	ctx, cancel := context.WithTimeout(j.ctx, claimTime)
-	defer cancel()
-	client, err := j.place.generation(j.tenure.says(), j.tenure.generation)
-	if err != nil {
-		return err
-	}
-	files, err := list(ctx, client, false)
-	if err != nil {
-		return fmt.Errorf("look whether it is whole: %w", explain(err))
-	}
-	pos, err := j.db.Pos()
-	if err != nil {
-		return err
-	}
-	if _, err := files.reaches(ctx, pos.TXID); err != nil {
-		return &goneError{fmt.Errorf("files of it were removed there: %w", err)}
-	}
-	return nil
-}
-
-// hold renews the lease until release is called.
-func (j *Job) hold(change func(*Head)) {
-	ctx, stop := context.WithCancel(context.Background())
-	var holding sync.WaitGroup
-	holding.Go(func() { j.tenure.hold(ctx, change) })
-	j.release = func() {
-		stop()
-		holding.Wait()
-	}
-}
-
-// begin opens the database for Litestream, which copies all of it first, or goes on from an earlier generation. It does so only where neither the place nor Kept has anything of
-// before: Litestream goes by the newest file of level 0 alone, and would number on from that though snapshots and compactions are further, and take
-// what is in the log for what follows it.
-func (j *Job) begin() (err error) {
-	if err := j.forgetKept(); err != nil {
-		return err
-	}
-	client, err := j.place.generation(j.tenure.head, j.tenure.generation)
-	if err != nil {
-		return err
-	}
-	if j.file, err = os.OpenFile(j.what.Database, os.O_RDWR|unix.O_NOFOLLOW, 0); err != nil {
-		return fmt.Errorf("open the database: %w", cli.Reason(err))
-	}
-	_ = sqlvfs.ForgetLeft(j.file)
-	// The log stays as long as somebody has the database open.
-	open, err := openSQL(j.what.Database)
-	if err == nil {
-		defer open.Close()
-		err = rememberIn(open, j.tenure.head.Place, j.tenure.generation.ID)
-	}
-	if err == nil {
-		_, err = open.Exec("INSERT OR REPLACE INTO fs_config (key, value) VALUES (?, '')", sqlvfs.KeyCopied+j.what.Place)
-	}
-	if err != nil {
-		j.file.Close()
-		return fmt.Errorf("note in the database where it is copied: %w", cli.Reason(err))
-	}
-	db := litestream.NewDB(j.what.Database)
-	db.SetMetaPath(j.what.Kept)
-	db.MonitorInterval = 0 // see read
-	db.Replica = litestream.NewReplicaWithClient(db, &fenced{client, j.tenure, &j.taken})
-	db.Replica.MonitorEnabled = false // see upload
-	j.db, j.store = db, litestream.NewStore([]*litestream.DB{db}, litestream.DefaultCompactionLevels)
-	j.store.SnapshotRetention = retention
-	j.store.L0RetentionCheckInterval = lookForOld
-	j.store.CompactionMonitorEnabled = false // see compact
-	db.ShutdownSyncTimeout = 0               // NewStore has set it
-	j.whole = make(chan struct{})
-	if err = j.start(open); err != nil {
-		j.file.Close()
-	}
-	return err
-}
-
-// remember has the database at a path say what it continues at a place, durably. In one that is copied that is so before anything is, and so
-// whatever is brought back says it too.
-func remember(path, place, position string) error {
-	db, err := openSQL(path)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return rememberIn(db, place, position)
-}
-
-func rememberIn(db *sql.DB, place, position string) error {
-	_, err := db.Exec("INSERT OR REPLACE INTO fs_config (key, value) VALUES (?, ?)", sqlvfs.KeyContinues+place, position)
-	return err
-}
-
-// openSQL opens a database with Litestream's SQLite.
-func openSQL(path string) (*sql.DB, error) {
-	return sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=busy_timeout(10000)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(FULL)")
-}
-
-// forgetKept removes what was kept for the place. It is not Kept itself, which is all that this process may write there.
-func (j *Job) forgetKept() error {
-	if err := os.RemoveAll(filepath.Join(j.what.Kept, "ltx")); err != nil {
-		return fmt.Errorf("remove what waits: %w", cli.Reason(err))
-	}
-	return nil
 }
 
 // read copies what is new in the log to files of Litestream's, and makes checkpoints.
@@ -479,16 +342,6 @@ func (j *Job) state() (s control.ReplicaState) {
 	return s
 }
 
-// giveUp lets Litestream and all that waits go.
-func (j *Job) giveUp() error {
-	j.release()
-	ctx, cancel := context.WithTimeout(context.Background(), look)
-	defer cancel()
-	_ = j.store.Close(ctx) // which tries once more to copy something
-	j.file.Close()
-	return j.forgetKept()
-}
-
 func milliseconds(since time.Time) uint64 { return uint64(max(1, time.Since(since).Milliseconds())) }
 
 // waiting is how many bytes wait to be copied.
@@ -503,132 +356,6 @@ func (j *Job) waiting() (bytes uint64) {
 		}
 	}
 	return bytes
-}
-
-// awaitServer waits until the session's server has committed all and closed the database, and keeps others from writing it, as [lock.Take]
-// does. It returns false if that is too long: then what there is by now is copied.
-func (j *Job) awaitServer() bool {
-	for end := time.Now().Add(leaving); time.Now().Before(end) && j.ctx.Err() == nil; time.Sleep(serverPoll) {
-		err := unix.Flock(int(j.file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return err == nil
-		}
-	}
-	return false
-}
-
-// finish lets Litestream, the place and the database go. Alone says that nobody else has that, and err why not all is copied.
-func (j *Job) finish(alone bool, err error) error {
-	err = j.leave(alone, err)
-	_ = sqlvfs.ForgetLeft(j.file)
-	j.file.Close()
-	if alone {
-		if serr := j.busy(func() error { return settle(j.what.Database) }); err == nil && serr != nil {
-			err = fmt.Errorf("all is copied, but the database was left with its log: %w", serr)
-		}
-	}
-	return err
-}
-
-// leave lets Litestream and the place go.
-func (j *Job) leave(alone bool, err error) error {
-	how := j.ending()
-	if err == nil && alone && !how.Drop {
-		if nerr := j.busy(func() error { return j.notePages(j.ctx) }); nerr != nil {
-			_ = forgetPages(j.what.Kept) // the next session copies the whole database
-		}
-	}
-	last := ""
-	if pos, perr := j.db.Pos(); perr == nil {
-		last = position(j.tenure.generation.ID, pos.TXID)
-	}
-	j.release()
-	if err == nil && !how.Drop {
-		ctx, cancel := context.WithTimeout(j.ctx, claimTime)
-		err = j.tenure.end(ctx, func(h *Head) {
-			j.current(h)
-			h.State, h.Last, h.Pending = Ended, last, nil
-			if how.Counted {
-				h.Pending = &Pending{how.Pending, j.counted}
-			}
-		})
-		cancel()
-	}
-	// It tries once more to copy what is left: of nothing, or for no time.
-	ctx, cancel := context.WithTimeout(context.Background(), look)
-	defer cancel()
-	if cerr := j.store.Close(ctx); err == nil && cerr != nil && !errors.Is(cerr, context.DeadlineExceeded) {
-		err = cerr
-	}
-	if how.Drop {
-		ctx, cancel := context.WithTimeout(j.ctx, claimTime)
-		err = j.tenure.remove(ctx)
-		cancel()
-	}
-	_ = j.forgetKept() // the next one does it
-	var no *refused
-	if errors.As(err, &no) {
-		return no
-	}
-	return explain(err)
-}
-
-// copyRest copies all that there is. It gives up when nothing more is taken for a while.
-func (j *Job) copyRest() error {
-	ctx, cancel := context.WithCancel(j.ctx)
-	defer cancel()
-	if err := j.busy(func() error { return j.db.Sync(ctx) }); err != nil {
-		return fmt.Errorf("read the log: %w", err)
-	}
-	done := make(chan error, 1)
-	go func() {
-		var err error
-		for wait := look; ; wait = min(2*wait, retryMost) {
-			if err = j.db.Replica.Sync(ctx); err == nil {
-				err = j.tenure.confirm(ctx)
-			}
-			if err == nil || ctx.Err() != nil || errors.As(err, new(*refused)) {
-				break
-			}
-			j.mu.Lock()
-			j.remote = err
-			j.mu.Unlock()
-			select {
-			case <-ctx.Done():
-			case <-time.After(wait):
-			}
-		}
-		done <- err
-	}()
-	every := time.NewTicker(time.Second)
-	defer every.Stop()
-	for taken, at := j.taken.now(), time.Now(); ; {
-		select {
-		case err := <-done:
-			if j.ctx.Err() != nil {
-				return context.Cause(j.ctx)
-			}
-			return err
-		case <-every.C:
-		}
-		s := j.state()
-		s.Waits = j.waiting()
-		s.Behind = max(s.Behind, 1)
-		j.say(s)
-		if now := j.taken.now(); now != taken {
-			taken, at = now, time.Now()
-		}
-		if time.Since(at) > stuck {
-			cancel()
-			<-done
-			j.mu.Lock()
-			defer j.mu.Unlock()
-			if j.remote == nil {
-				return errors.New("it takes nothing more")
-			}
-			return j.remote
-		}
-	}
 }
 
 // current has a head say what is in the copy.
@@ -647,17 +374,4 @@ func (j *Job) current(h *Head) {
 	if row.Scan(&session, &size, &workspace) == nil { // or it stays as it is until the next time
 		h.Session, h.Size, h.Workspace, h.Changed = session, size, cmp.Or(string(workspace), h.Workspace), now()
 	}
-}
-
-// settle has the database be one file again, and says how it was left: what Litestream has written in it, and that it has made
-// checkpoints, is not another program's doing.
-func settle(path string) error {
-	s, err := sqlvfs.Open(path, sqlvfs.Options{})
-	switch {
-	case errors.As(err, new(*sqlvfs.InUseError)), errors.Is(err, fs.ErrNotExist):
-		return nil // the next session has it, and sees to that; or it was removed
-	case err != nil:
-		return cli.Reason(err)
-	}
-	return s.Close()
 }

@@ -93,13 +93,10 @@ func Fetch(ctx context.Context, url, path, token string, takeOver bool, wait fun
 	if err != nil {
 		return 0, nil, err
 	}
-	hold, end := context.WithCancel(ctx)
-	var holding sync.WaitGroup
-	holding.Go(func() { t.hold(hold, func(*Head) {}) })
+	release := t.holding(func(*Head) {})
 	ahead.Wait()
 	err = c.fetch(ctx, t, made, path, here == Here)
-	end()
-	holding.Wait()
+	release()
 	if err != nil {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTime)
 		_ = t.end(ending, func(*Head) {}) // or it runs out
@@ -148,7 +145,7 @@ func (c *claimant) await(ctx context.Context, s *store, wait func(string)) (*ten
 
 // fetch has path be all of the copy, with the lease in hand, and renames what is in its place. made may be the copy as it was earlier.
 func (c *Copy) fetch(ctx context.Context, t *tenure, made, path string, aside bool) error {
-	c.Who = t.head // with every generation up to that of this lease
+	c.Who = t.says() // with every generation up to that of this lease
 	if !c.whole(ctx, t, made) {
 		if err := c.anew(ctx, made); err != nil {
 			return err
@@ -218,7 +215,7 @@ func (c *Copy) whole(ctx context.Context, t *tenure, made string) bool {
 	if who.mine, who.continues, err = identify(made, ""); err != nil {
 		return false
 	}
-	return who.heir(ctx, c.store, t.head, t.generation.ID) == nil
+	return who.heir(ctx, c.store, t.says(), t.generation.ID) == nil
 }
 
 func removeDatabase(path string) error {

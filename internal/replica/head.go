@@ -58,8 +58,9 @@ type Pending struct {
 	Counted time.Time `json:"counted"`
 }
 
-// Generation is a history that one process has written, from a whole copy on or from another one's. Litestream numbers files from 1, and each process that begins to
-// copy, or begins anew, has a directory of its own for them: requests of an earlier one that arrive late then meet nothing of a later one's.
+// Generation is a history that one process has written, from a whole copy on, or from its base. Litestream numbers files one after the other, and each
+// process that begins to copy, or begins anew, has a directory of its own for them: requests of an earlier one that arrive late then meet nothing of
+// a later one's.
 type Generation struct {
 	ID    string    `json:"id"`
 	Began time.Time `json:"began"`

@@ -360,6 +360,17 @@ func (t *tenure) swap(ctx context.Context, change func(*Head), end bool) error {
 	})
 }
 
+// holding renews the lease until release is called.
+func (t *tenure) holding(change func(*Head)) (release func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	var renewing sync.WaitGroup
+	renewing.Go(func() { t.hold(ctx, change) })
+	return func() {
+		stop()
+		renewing.Wait()
+	}
+}
+
 // hold renews the lease until ctx ends.
 func (t *tenure) hold(ctx context.Context, change func(*Head)) {
 	for wait := leaseRenewed; ; {
@@ -379,7 +390,7 @@ func (t *tenure) hold(ctx context.Context, change func(*Head)) {
 	}
 }
 
-// prune removes the generations that were followed by another one before a time. It returns what of the head goes with them.
+// prune removes the generations that were followed by another one before a time, and that no later one goes on from. It returns their IDs.
 func (t *tenure) prune(ctx context.Context, before time.Time) (removed map[string]bool) {
 	t.mu.Lock()
 	head := t.head

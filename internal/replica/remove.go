@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/riverlytech/art/internal/cli"
@@ -21,19 +20,7 @@ func (c *Copy) Remove(ctx context.Context, wait func(string)) error {
 	if err != nil {
 		return err
 	}
-	hold, end := context.WithCancel(ctx)
-	var holding sync.WaitGroup
-	holding.Go(func() { t.hold(hold, func(*Head) {}) })
-	err = t.clear(ctx)
-	end()
-	holding.Wait()
-	if err == nil {
-		err = t.vacate(ctx)
-	}
-	if err != nil {
-		t.leave()
-	}
-	return err
+	return t.remove(ctx)
 }
 
 // Release gives back the lease that [Fetch] has taken for the session with a token, and that the session has not come to use.
@@ -54,7 +41,9 @@ func Release(ctx context.Context, url, token string) error {
 
 // remove removes the copy, and gives the place back as one that holds none.
 func (t *tenure) remove(ctx context.Context) error {
+	release := t.holding(func(*Head) {})
 	err := t.clear(ctx)
+	release()
 	if err == nil {
 		err = t.vacate(ctx)
 	}
