@@ -53,44 +53,47 @@ func main() {
 type told struct{ error }
 
 func run(args []string) error {
+	word := ""
+	if len(args) > 0 {
+		word, args = args[0], args[1:]
+	}
 	switch {
-	case len(args) == 1 && args[0] == "--version":
+	case word == "--version" && len(args) == 0:
 		_, err := fmt.Printf("%s %s\n", prog, version.Version)
 		return err
-	case len(args) == 1 && args[0] == "copy":
+	case word == "copy" && len(args) == 0:
 		return copyDatabase()
-	case len(args) == 4 && args[0] == "restore":
+	case word == "restore" && len(args) == 3:
 		speaker = "art"
-		return restore(args[1], args[2], args[3])
-	}
-	if len(args) == 3 && args[0] == "list" {
+		return restore(args[0], args[1], args[2])
+	case word == "list" && len(args) == 2:
 		speaker = "art"
-		return list(args[1], args[2] == "true")
-	}
-	if len(args) == 2 && args[0] == "pages" {
-		return pages(args[1])
-	}
-	if len(args) == 4 && args[0] == "remove" {
+		return list(args[0], args[1] == "true")
+	case word == "pages" && len(args) == 1:
+		return pages(args[0])
+	case word == "remove" && len(args) == 3:
 		speaker = "art"
-		return remove(args[1], args[2] == "true", args[3] == "true")
-	}
-	if len(args) == 3 && args[0] == "release" {
-		return release(args[1], args[2])
-	}
-	if len(args) == 6 && args[0] == "fetch" {
-		err := fetch(args[1], args[2], args[3], args[4] == "true", args[5] == "true")
-		if err == nil {
-			return nil
-		}
-		hint := ""
-		var hinted cli.Hinted
-		if errors.As(err, &hinted) {
-			hint = hinted.Hint()
-		}
-		fmt.Printf("%s\n%s\n", cli.Printable(err.Error()), cli.Printable(hint))
-		return told{err}
+		return remove(args[0], args[1] == "true", args[2] == "true")
+	case word == "release" && len(args) == 2:
+		return release(args[0], args[1])
+	case word == "fetch" && len(args) == 5:
+		return answer(fetch(args[0], args[1], args[2], args[3] == "true", args[4] == "true"))
 	}
 	return cli.WithHint(errors.New("read the command line: this program is for art alone"), "see art run --help, --replicate")
+}
+
+// answer tells art on standard output why something has failed, and what to do about it, in two lines.
+func answer(err error) error {
+	if err == nil {
+		return nil
+	}
+	hint := ""
+	var hinted cli.Hinted
+	if errors.As(err, &hinted) {
+		hint = hinted.Hint()
+	}
+	fmt.Printf("%s\n%s\n", cli.Printable(err.Error()), cli.Printable(hint))
+	return told{err}
 }
 
 // copyDatabase copies what art has named until art closes standard input, and what is left then.
