@@ -14,9 +14,7 @@ import (
 	"time"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/confine"
 	"github.com/riverlytech/art/internal/replica"
-	"github.com/riverlytech/art/internal/replica/place"
 )
 
 // listed is a copy as art list --json has it.
@@ -42,11 +40,7 @@ func list(url string, asJSON bool) error {
 	debug.SetMemoryLimit(memory)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	var from []string
-	if d := place.Directory(url); d != "" {
-		from = append(from, d)
-	}
-	if err := confine.Replicate(nil, read(), from...); err != nil {
+	if err := confineTo(url, false); err != nil {
 		return err
 	}
 	all, err := replica.List(ctx, url)

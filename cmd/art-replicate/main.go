@@ -20,6 +20,7 @@ import (
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/replica"
 	"github.com/riverlytech/art/internal/replica/place"
+	"github.com/riverlytech/art/internal/replica/ssh"
 	"github.com/riverlytech/art/internal/version"
 	"github.com/riverlytech/art/libexec"
 )
@@ -61,6 +62,8 @@ func run(args []string) error {
 	case word == "--version" && len(args) == 0:
 		_, err := fmt.Printf("%s %s\n", prog, version.Version)
 		return err
+	case word == "connect":
+		return ssh.Serve(args)
 	case word == "copy" && len(args) == 0:
 		return copyDatabase()
 	case word == "restore" && len(args) == 3:
@@ -120,13 +123,16 @@ func copyDatabase() error {
 		defer mu.Unlock()
 		_ = control.WriteFrame(os.Stdout, &s) // art has ended otherwise, and the copy is to be whole all the same
 	}
-	job, err := replica.Open(what, tell)
-	if err == nil && job == nil {
-		tell(control.ReplicaState{Left: true})
-		return nil
+	var job *replica.Job
+	if err = replica.Reach(what.Place); err == nil {
+		if job, err = replica.Open(what, tell); err == nil && job == nil {
+			tell(control.ReplicaState{Left: true})
+			return nil
+		}
 	}
 	if err == nil {
-		err = confine.Replicate(written(what), read())
+		// Of the database, SQLite makes and removes the log.
+		err = confineTo(what.Place, true, filepath.Dir(what.Database), what.Kept)
 	}
 	if err == nil {
 		end, leave := make(chan struct{}), make(chan os.Signal, 1)
@@ -168,13 +174,20 @@ func hear(from io.Reader, job *replica.Job) {
 	}
 }
 
-// written are the directories that it writes to: the database's, where SQLite makes and removes the log, and those of the copy.
-func written(what *control.Replica) []string {
-	dirs := []string{filepath.Dir(what.Database), what.Kept}
-	if dir := place.Directory(what.Place); dir != "" {
-		dirs = append(dirs, dir)
+// confineTo leaves this process a place, to write if writes, and directories of this host to write.
+func confineTo(url string, writes bool, dirs ...string) error {
+	if err := replica.Reach(url); err != nil {
+		return err
 	}
-	return dirs
+	var from []string
+	if d := place.Directory(url); d != "" {
+		if _, err := os.Stat(d); writes && err == nil {
+			dirs = append(dirs, d)
+		} else {
+			from = append(from, d)
+		}
+	}
+	return confine.Replicate(dirs, read(), from...)
 }
 
 // read are the files that credentials and certificates are in, as the clients of stores look for them.

@@ -14,10 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/confine"
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/replica"
-	"github.com/riverlytech/art/internal/replica/place"
 )
 
 // pages reads pages of a copy for who asks on standard input, see control/pages.go, until that is closed.
@@ -72,11 +70,7 @@ func pages(url string) error {
 }
 
 func openPages(ctx context.Context, url string) (*replica.Pages, error) {
-	var from []string
-	if d := place.Directory(url); d != "" {
-		from = append(from, d)
-	}
-	if err := confine.Replicate(nil, read(), from...); err != nil {
+	if err := confineTo(url, false); err != nil {
 		return nil, err
 	}
 	copied, err := replica.Find(ctx, url)

@@ -14,9 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/confine"
 	"github.com/riverlytech/art/internal/replica"
-	"github.com/riverlytech/art/internal/replica/place"
 )
 
 // releaseTime bounds how long a session that could not begin tries to give a lease back. It runs out by itself.
@@ -27,7 +25,8 @@ func remove(url string, force, quiet bool) error {
 	debug.SetMemoryLimit(memory)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if err := confineAt(url); err != nil {
+	unix.Umask(0o077)
+	if err := confineTo(url, true); err != nil {
 		return err
 	}
 	copied, err := replica.Find(ctx, url)
@@ -51,18 +50,6 @@ func remove(url string, force, quiet bool) error {
 		fmt.Fprintf(stderr, "art: removed the copy at %s\n", cli.Printable(url))
 	}
 	return nil
-}
-
-// confineAt leaves this process the place, and nothing else to write.
-func confineAt(url string) error {
-	unix.Umask(0o077)
-	var write []string
-	if d := place.Directory(url); d != "" {
-		if _, err := os.Stat(d); err == nil {
-			write = append(write, d)
-		}
-	}
-	return confine.Replicate(write, read())
 }
 
 // confirm asks whether a copy is to go.
@@ -89,7 +76,8 @@ func release(url, token string) error {
 	debug.SetMemoryLimit(memory)
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
-	if err := confineAt(url); err != nil {
+	unix.Umask(0o077)
+	if err := confineTo(url, true); err != nil {
 		return err
 	}
 	if err := replica.Release(ctx, url, token); err != nil {

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/confine"
 	"github.com/riverlytech/art/internal/replica"
 	"github.com/riverlytech/art/internal/replica/place"
 )
@@ -33,11 +32,7 @@ func restore(url, path, at string) error {
 	// What it has begun with is removed.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	dir, from := filepath.Dir(path), []string{}
-	if d := place.Directory(url); d != "" {
-		from = append(from, d)
-	}
-	if err := confine.Replicate([]string{dir}, read(), from...); err != nil {
+	if err := confineTo(url, false, filepath.Dir(path)); err != nil {
 		return err
 	}
 	progress := newProgress(false)
@@ -93,14 +88,10 @@ func fetch(url, path, token string, takeOver, quiet bool) error {
 	debug.SetMemoryLimit(memory)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	dirs := []string{filepath.Dir(path)}
 	if err := place.Make(url); err != nil {
 		return fmt.Errorf("open the database %s: %w", cli.Printable(url), err)
 	}
-	if d := place.Directory(url); d != "" {
-		dirs = append(dirs, d)
-	}
-	if err := confine.Replicate(dirs, read()); err != nil {
+	if err := confineTo(url, true, filepath.Dir(path)); err != nil {
 		return err
 	}
 	say := func(format string, args ...any) {

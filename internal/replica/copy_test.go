@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -25,9 +26,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// copyInChild copies until standard input ends, and keeps at most so many bytes.
+// copyInChild copies to a directory until standard input ends, and keeps at most so many bytes. The directory may be one of sftp://test.
 func copyInChild(database, dir, most string) int {
-	job, err := Open(&control.Replica{Database: database, Name: "a", Place: "file://" + dir, Kept: dir + "-kept", Token: "t"}, func(control.ReplicaState) {})
+	url := "file://" + dir
+	if there, ok := strings.CutPrefix(dir, "sftp://test"); ok {
+		reachTest(newTestServer(nil))
+		url, dir = dir, there
+	}
+	job, err := Open(&control.Replica{Database: database, Name: "a", Place: url, Kept: dir + "-kept", Token: "t"}, func(control.ReplicaState) {})
 	if err == nil {
 		if job.most, err = strconv.ParseUint(most, 10, 64); err == nil {
 			end := make(chan struct{})

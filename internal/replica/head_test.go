@@ -3,11 +3,9 @@ package replica
 import (
 	"cmp"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -89,46 +87,6 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// Of those that swap an object at once, one has done it, however far the others are behind.
-func TestSwapAtOnce(t *testing.T) {
-	dir := t.TempDir()
-	d := directory(dir)
-	var won sync.Map
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			tag := ""
-			for range 100 {
-				next, err := d.swap(t.Context(), "x.json", []byte(tag), tag)
-				if err == nil {
-					if _, twice := won.LoadOrStore(next, true); twice {
-						t.Errorf("%s was written twice", next)
-					}
-				} else if !errors.Is(err, fs.ErrExist) {
-					t.Error(err)
-				}
-				if _, tag, err = d.get(t.Context(), "x.json"); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	_, first, err := d.get(t.Context(), "x.json")
-	must(t, err)
-	for _, late := range []string{"", "1", "2"} { // which were removed
-		if _, err := d.swap(t.Context(), "x.json", nil, late); !errors.Is(err, fs.ErrExist) {
-			t.Errorf("after %q: %v", late, err)
-		}
-	}
-	if _, tag, err := d.get(t.Context(), "x.json"); err != nil || tag != first {
-		t.Errorf("it was %s, and is %s, %v", first, tag, err)
-	}
-	if names, _ := os.ReadDir(dir); len(names) != 1 {
-		t.Errorf("there are %v", names)
-	}
-}
-
 // What was pending is kept from session to session, is none of an older art's business, and is unknown where it cannot be such numbers.
 func TestPendingInHead(t *testing.T) {
 	const begin = `{"format":3,"id":"a","generations":[]`
@@ -141,7 +99,7 @@ func TestPendingInHead(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		must(t, os.WriteFile(filepath.Join(dir, "art-1.json"), []byte(text), 0o600))
-		head, _, err := readHead(t.Context(), directory(dir))
+		head, _, err := readHead(t.Context(), directory{local{}, dir})
 		must(t, err)
 		got := -1
 		if next := head.next(); next.Pending != nil {

@@ -83,8 +83,8 @@ func (l *lister) walk(ctx context.Context, o objects, dir string) {
 
 // missing says what is not there, of a directory; of a bucket's path, nobody knows that.
 func (l *lister) missing(err error) error {
-	if d := place.Directory(l.url); d != "" && errors.Is(err, fs.ErrNotExist) {
-		return cli.WithHint(fmt.Errorf("the directory %s does not exist", d), "mount what belongs there, or name another one")
+	if u, perr := place.ParseAbove(l.url); perr == nil && u.Scheme != place.S3 && errors.Is(err, fs.ErrNotExist) {
+		return cli.WithHint(fmt.Errorf("the directory %s does not exist", place.Remote(u)), "mount what belongs there, or name another one")
 	}
 	return err
 }

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"net/http"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -77,11 +75,17 @@ func open(ctx context.Context, text string) (*store, error) {
 }
 
 func openURL(ctx context.Context, u *url.URL) (s *store, err error) {
-	if u.Scheme == place.File {
-		s = &store{directory(u.Path), func(dir string) (litestream.ReplicaClient, error) {
+	switch u.Scheme {
+	case place.File:
+		s = &store{directory{local{}, u.Path}, func(dir string) (litestream.ReplicaClient, error) {
 			return files{file.NewReplicaClient(filepath.Join(u.Path, dir))}, nil
 		}}
-	} else if s, err = openBucket(ctx, u); err != nil {
+	case place.SFTP:
+		s, err = openServer(u)
+	default:
+		s, err = openBucket(ctx, u)
+	}
+	if err != nil {
 		return nil, err
 	}
 	client := s.client
@@ -114,113 +118,6 @@ func (s *store) last(ctx context.Context, dir string) (last ltx.TXID, err error)
 	}
 	return files.last(), nil
 }
-
-// directory is a place that is a directory of this host, or of a file server. A file system cannot compare and replace a file in one step, but it
-// can give a file a name that there is not (link(2), which also NFS does on the server). So an object is the file with the highest number, which
-// is its tag, and swapping it is to link the next one. The file with the highest number is never removed.
-type directory string
-
-// newest returns the highest number of an object; 0: there is none.
-func (d directory) newest(name string) (highest uint64, all []uint64, err error) {
-	entries, err := os.ReadDir(string(d))
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil, nil
-	}
-	ext := filepath.Ext(name)
-	for _, e := range entries {
-		digits := strings.TrimSuffix(strings.TrimPrefix(e.Name(), strings.TrimSuffix(name, ext)+"-"), ext)
-		if n, err := strconv.ParseUint(digits, 10, 64); err == nil && n > 0 && d.file(name, n) == filepath.Join(string(d), e.Name()) {
-			highest, all = max(highest, n), append(all, n)
-		}
-	}
-	if highest >= math.MaxInt64 { // nothing could come after it
-		return 0, nil, damaged(filepath.Base(d.file(name, highest)))
-	}
-	return highest, all, err
-}
-
-func (d directory) file(name string, n uint64) string {
-	ext := filepath.Ext(name)
-	return filepath.Join(string(d), fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext))
-}
-
-func (d directory) get(ctx context.Context, name string) ([]byte, string, error) {
-	for {
-		n, _, err := d.newest(name)
-		if err != nil {
-			return nil, "", err
-		}
-		if n == 0 {
-			return nil, "", fs.ErrNotExist
-		}
-		f, err := openFile(d.file(name, n))
-		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
-			continue // there is a later one by now
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		data, err := readObject(name, f)
-		f.Close()
-		return data, strconv.FormatUint(n, 10), err
-	}
-}
-
-func (d directory) swap(_ context.Context, name string, data []byte, tag string) (string, error) {
-	n := uint64(0)
-	if tag != "" {
-		var err error
-		if n, err = strconv.ParseUint(tag, 10, 64); err != nil {
-			return "", fs.ErrExist
-		}
-	}
-	f, err := os.CreateTemp(string(d), "."+name+"-*")
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	if _, err = f.Write(data); err == nil {
-		err = f.Sync()
-	}
-	if err == nil {
-		err = os.Link(f.Name(), d.file(name, n+1))
-	}
-	if err == nil {
-		err = syncDirectory(string(d))
-	}
-	if err != nil {
-		return "", err
-	}
-	highest, all, err := d.newest(name)
-	if err != nil {
-		return "", err
-	}
-	if highest != n+1 { // others were faster, and have removed that number before
-		os.Remove(d.file(name, n+1))
-		return "", fs.ErrExist
-	}
-	for _, old := range all {
-		if old <= n {
-			os.Remove(d.file(name, old))
-		}
-	}
-	return strconv.FormatUint(n+1, 10), nil
-}
-
-func (d directory) entries(context.Context) (dirs, files []string, err error) {
-	all, err := os.ReadDir(string(d))
-	for _, e := range all {
-		if e.IsDir() {
-			dirs = append(dirs, e.Name())
-		} else {
-			files = append(files, e.Name())
-		}
-	}
-	return dirs, files, cli.Reason(err)
-}
-
-func (d directory) below(dir string) objects { return directory(filepath.Join(string(d), dir)) }
 
 // bucket is a place in a store that speaks S3.
 type bucket struct {

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -151,7 +153,7 @@ func (o *request) fetchRemote() error {
 	if o.remote == "" {
 		return nil
 	}
-	cmd, err := libexec.Command("art-replicate", "fetch", o.remote, o.Database, o.token, strconv.FormatBool(o.TakeOver), strconv.FormatBool(o.Quiet))
+	cmd, err := replicator(o.Workspace, "fetch", o.remote, o.Database, o.token, strconv.FormatBool(o.TakeOver), strconv.FormatBool(o.Quiet))
 	if err != nil {
 		return err
 	}
@@ -171,7 +173,7 @@ func (o *request) releaseRemote(s *session) {
 	if o.remote == "" || s.guest != nil || s.replica.claimed() {
 		return
 	}
-	if cmd, err := libexec.Command("art-replicate", "release", o.remote, o.token); err == nil {
+	if cmd, err := replicator(o.Workspace, "release", o.remote, o.token); err == nil {
 		_ = cmd.Run() // or the lease runs out
 	}
 }
@@ -214,13 +216,23 @@ func (p *prepared) replicaHidden(all ...*config.Settings) (dirs []string, err er
 	return dirs, nil
 }
 
+// replicator is art-replicate. It starts the caller's ssh, which is none of the workspace's.
+func replicator(workspace string, args ...string) (*exec.Cmd, error) {
+	cmd, err := libexec.Command("art-replicate", args...)
+	if err == nil {
+		cmd.Env = slices.DeleteFunc(cmd.Env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
+		cmd.Env = append(cmd.Env, "PATH="+strings.Join(hostPath(workspace), ":"))
+	}
+	return cmd, err
+}
+
 // startReplica starts art-replicate, if there is something to copy. It then waits to be briefed, and touches nothing before.
 func (s *session) startReplica() (err error) {
 	s.replica.again = nil
 	if s.replicate == nil || s.replica.done != nil {
 		return nil
 	}
-	cmd, err := libexec.Command("art-replicate", "copy")
+	cmd, err := replicator(s.plan.Workspace, "copy")
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,20 @@ func TestParse(t *testing.T) {
 		"/mnt/backup":                  "a place is a bucket (s3://)",
 		"":                             "a place is a bucket (s3://)",
 		"ftp://host/a":                 "a place is a bucket (s3://)",
-		"sftp://user@host/a":           "a place is a bucket (s3://)",
+		"sftp://user@host/a":           "",
+		"sftp://host:2222/~/a b":       "",
+		"sftp://[fe80::1%25eth0]/a":    "",
+		"sftp://user:secret@host/a":    "a password does not belong in it",
+		"sftp:///a":                    "has to name a host",
+		"sftp://-oProxyCommand=x/a":    "has to name a host",
+		"sftp://-oProxyCommand@host/a": "has to name a host",
+		"sftp://%20@host/a":            "has to name a host",
+		"sftp://@host/a":               "has to name a host",
+		"sftp://host":                  "a directory",
+		"sftp://host/":                 "a directory",
+		"sftp://host/~":                "a directory below ~",
+		"sftp://host/~/a/..":           "a directory below ~",
+		"sftp://host/a?b=c":            "more than a path",
 		"file://host/a":                "absolute path",
 		"file:relative":                "absolute path",
 		"file:///":                     "absolute path",
@@ -55,9 +68,23 @@ func TestParseAbove(t *testing.T) {
 	}
 }
 
+// A directory of a server is named from its root, or from where a login begins.
+func TestRemote(t *testing.T) {
+	for text, want := range map[string]string{"sftp://h/a/b": "/a/b", "sftp://h/~/a/b": "a/b", "sftp://h/~a/b": "/~a/b", "sftp://h/~/../a": "/a"} {
+		u, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Remote(u); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
 func TestBelow(t *testing.T) {
 	for text, want := range map[string]string{
 		"s3://b/a/?region=x":  "s3://b/a/ws-1?region=x",
+		"sftp://u@h:22/~":     "sftp://u@h:22/~/ws-1",
 		"file:///mnt/back up": "file:///mnt/back%20up/ws-1",
 		"http://x/":           "",
 	} {

@@ -1,0 +1,319 @@
+package replica
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/benbjohnson/litestream"
+	"github.com/pkg/sftp"
+
+	"github.com/riverlytech/art/internal/replica/place"
+	"github.com/riverlytech/art/internal/replica/ssh"
+)
+
+// server is one that speaks SFTP. All that this process asks it goes over one connection, which is made anew where it was lost.
+type server struct {
+	host       string
+	dial       func() (connection, error)
+	connecting chan struct{} // holds a value while somebody connects
+
+	mu     sync.Mutex
+	client *sftp.Client // nil: there is no connection. GUARDED_BY(mu)
+}
+
+// connection is one, or what may become one.
+type connection interface {
+	io.ReadWriteCloser
+	Says() string // why it has ended
+}
+
+const (
+	// patience is how long an answer is waited for whose caller waits no more: with the connection, others would lose theirs.
+	patience = 2 * time.Second
+	// answerTime bounds how long one is waited for that is short.
+	answerTime = 30 * time.Second
+	// mostLinks is how often a link is tried to a name that is not there: who was faster may have made and removed it meanwhile.
+	mostLinks = 5
+	// atOnce is how many requests for parts of one file, of 32 KiB, are under way at once. Litestream reads several files at once.
+	atOnce = 16
+)
+
+// servers are those that this process has reached: it has one place mostly.
+var servers struct {
+	sync.Mutex
+	all map[ssh.Address]*server
+}
+
+// Reach begins to reach a place that is on a server, before the process gives up the right to start programs.
+func Reach(text string) error {
+	u, err := place.ParseAbove(text)
+	if err != nil || u.Scheme != place.SFTP {
+		return err
+	}
+	_, err = serverOf(u)
+	return err
+}
+
+func serverOf(u *url.URL) (*server, error) {
+	a := ssh.Address{Host: u.Hostname(), Port: u.Port(), User: u.User.Username()}
+	servers.Lock()
+	defer servers.Unlock()
+	if s := servers.all[a]; s != nil {
+		return s, nil
+	}
+	reached, err := ssh.Reach(a)
+	if err != nil {
+		return nil, err
+	}
+	s := newServer(a.Host, func() (connection, error) { return reached.Connect() })
+	if servers.all == nil {
+		servers.all = map[ssh.Address]*server{}
+	}
+	servers.all[a] = s
+	return s, nil
+}
+
+func newServer(host string, dial func() (connection, error)) *server {
+	return &server{host: host, dial: dial, connecting: make(chan struct{}, 1)}
+}
+
+// openServer returns a place on a server.
+func openServer(u *url.URL) (*store, error) {
+	s, err := serverOf(u)
+	if err != nil {
+		return nil, err
+	}
+	root := place.Remote(u)
+	return &store{directory{s, root}, func(dir string) (litestream.ReplicaClient, error) {
+		return &serverFiles{server: s, path: path.Join(root, dir)}, nil
+	}}, nil
+}
+
+// do has f ask the server. What was not answered when ctx ends is waited for a little longer, and then given up with the connection.
+func (s *server) do(ctx context.Context, f func(c *sftp.Client) error) error {
+	c, err := s.connected(ctx)
+	if err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+		}
+		select {
+		case <-done:
+		case <-time.After(patience):
+			c.Close()
+		}
+	}()
+	err = f(c)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return s.explain(err)
+}
+
+// connected returns the connection, or a new one.
+func (s *server) connected(ctx context.Context) (*sftp.Client, error) {
+	select {
+	case s.connecting <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-s.connecting }()
+	s.mu.Lock()
+	c := s.client
+	s.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	pipe, err := s.dial()
+	if err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { pipe.Close() })()
+	c, err = sftp.NewClientPipe(pipe, pipe, sftp.UseConcurrentWrites(true), sftp.UseFstat(true), sftp.MaxConcurrentRequestsPerFile(atOnce))
+	if err != nil {
+		pipe.Close()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, s.unreached(pipe.Says(), err)
+	}
+	s.mu.Lock()
+	s.client = c
+	s.mu.Unlock()
+	go func() {
+		_ = c.Wait()
+		pipe.Close()
+		s.mu.Lock()
+		s.client = nil
+		s.mu.Unlock()
+	}()
+	return c, nil
+}
+
+// unreached says why there is no connection. ssh has only words for that.
+func (s *server) unreached(says string, err error) error {
+	switch {
+	case strings.Contains(says, "ost key verification failed"):
+		return &refused{"ssh does not know the key of " + s.host + ", or another one", "log in there once with ssh, and see that the key is the right one"}
+	case strings.Contains(says, "Permission denied ("):
+		return &refused{"ssh is not let in: " + says, "it has to work without a question: have a key for it in your agent, or one without a passphrase in ~/.ssh"}
+	case strings.Contains(says, "subsystem request failed"):
+		return &refused{s.host + " has no SFTP", "switch it on there (Subsystem sftp in sshd_config), or name another place"}
+	case says != "":
+		return errors.New("ssh says: " + says)
+	}
+	return fmt.Errorf("connect by ssh: %w", err)
+}
+
+// explain says in plain words what a server has answered. What Litestream goes by stays as it is.
+func (s *server) explain(err error) error {
+	var status *sftp.StatusError
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrExist), errors.Is(err, io.EOF):
+		return err
+	case errors.Is(err, fs.ErrPermission):
+		return &refused{s.host + " does not let this user do that there", "name another user, as in sftp://USER@HOST, or a directory of that user's"}
+	case errors.Is(err, sftp.ErrSSHFxConnectionLost):
+		return errors.New("the connection was lost")
+	case !errors.As(err, &status):
+		return err
+	case status.FxCode() == sftp.ErrSSHFxFailure: // which is all that servers say of most errors
+		return errors.New(s.host + " has failed to do that: its disk may be full")
+	}
+	return fmt.Errorf("%s says: %w", s.host, err)
+}
+
+// ask is do for what has a short answer.
+func (s *server) ask(ctx context.Context, f func(c *sftp.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return s.do(ctx, f)
+}
+
+func (s *server) list(ctx context.Context, dir string) (entries []fs.DirEntry, err error) {
+	err = s.ask(ctx, func(c *sftp.Client) error {
+		all, err := c.ReadDir(dir)
+		for _, info := range all {
+			entries = append(entries, fs.FileInfoToDirEntry(info))
+		}
+		return err
+	})
+	return entries, err
+}
+
+func (s *server) read(ctx context.Context, name string) (data []byte, err error) {
+	err = s.ask(ctx, func(c *sftp.Client) error {
+		f, err := openRegular(c, name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		data, err = readObject(path.Base(name), f)
+		return err
+	})
+	return data, err
+}
+
+// openRegular opens a file. What is none may keep a server for ever that opens it.
+func openRegular(c *sftp.Client, name string) (*sftp.File, error) {
+	info, err := c.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errNoFile
+	}
+	return c.Open(name)
+}
+
+func (s *server) write(ctx context.Context, dir string, data []byte) (name string, err error) {
+	name = path.Join(dir, unlinked+rand.Text())
+	err = s.ask(ctx, func(c *sftp.Client) error {
+		err := create(c, name, func(f *sftp.File) error {
+			_, err := f.Write(data)
+			return err
+		})
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = makeDirectory(c, dir); err == nil {
+				err = create(c, name, func(f *sftp.File) error {
+					_, err := f.Write(data)
+					return err
+				})
+			}
+		}
+		return err
+	})
+	return name, err
+}
+
+// create makes a file that write writes, durably where the server knows how.
+func create(c *sftp.Client, name string, write func(*sftp.File) error) error {
+	f, err := c.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if _, can := c.HasExtension("fsync@openssh.com"); err == nil && can {
+		err = f.Sync()
+	}
+	err = cmp.Or(err, f.Close())
+	if err != nil {
+		_ = c.Remove(name) // it is not looked at
+	}
+	return err
+}
+
+// makeDirectory makes the directory of a place, for its owner alone. That in which it lies has to be there, as with [place.Make].
+func makeDirectory(c *sftp.Client, dir string) error {
+	err := c.Mkdir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &refused{"the directory " + path.Dir(dir) + " does not exist there", "make it, or mount what belongs there"}
+	}
+	if err == nil {
+		return c.Chmod(dir, 0o700)
+	}
+	if info, serr := c.Stat(dir); serr == nil && info.IsDir() {
+		return nil // another session has just made it
+	}
+	return err
+}
+
+func (s *server) link(ctx context.Context, name, other string) error {
+	return s.ask(ctx, func(c *sftp.Client) error {
+		if _, can := c.HasExtension("hardlink@openssh.com"); !can {
+			return &refused{s.host + " cannot make hard links (hardlink@openssh.com), by which sessions are kept apart there", "name another place"}
+		}
+		var err error
+		for range mostLinks {
+			if err = c.Link(name, other); err == nil || errors.Is(err, sftp.ErrSSHFxConnectionLost) {
+				return err
+			}
+			// What the server says of a name that is there is no more than of any failure.
+			if _, serr := c.Lstat(other); serr == nil {
+				return fs.ErrExist
+			}
+		}
+		return err
+	})
+}
+
+func (s *server) remove(ctx context.Context, name string) error {
+	return s.ask(ctx, func(c *sftp.Client) error { return c.Remove(name) })
+}
