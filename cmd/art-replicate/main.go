@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -105,6 +106,7 @@ func copyDatabase() error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	unix.Umask(0o077)
 	debug.SetMemoryLimit(memory)
+	giveWay()
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // it has credentials
 		return fmt.Errorf("keep others from this process: %w", err)
 	}
@@ -158,6 +160,20 @@ func copyDatabase() error {
 	}
 	tell(control.ReplicaState{})
 	return nil
+}
+
+// niceness is how far the session goes before its copy where both want a processor. Where all are busy, it leaves the copy a quarter of one.
+const niceness = 5
+
+// giveWay has the session go before its copy.
+func giveWay() {
+	if unix.Getpgrp() != unix.Getpid() {
+		return // others would, too
+	}
+	_ = unix.Setpriority(unix.PRIO_PGRP, 0, niceness) // that of the process is of one thread
+	// Among sessions of terminals, of which art has begun one for this process, only this counts where the kernel groups by them (sched(7), The
+	// autogroup feature).
+	_ = os.WriteFile("/proc/self/autogroup", []byte(strconv.Itoa(niceness)), 0)
 }
 
 // hear hears what art says, until it closes standard input or has ended.

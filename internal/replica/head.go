@@ -79,6 +79,9 @@ func isGeneration(dir string) bool { return strings.HasPrefix(dir, generationPre
 type Lease struct {
 	// Token is the session's. Its processes follow each other.
 	Token string `json:"token"`
+	// Swap is chosen anew for each swap, so that two processes with one token and one generation, as in a machine that was cloned while it ran, do
+	// not take each other's swaps for their own.
+	Swap string `json:"swap,omitempty"`
 	// Machine is the database's file on a running machine. Where it is the same, the session that held the lease is over, since another one
 	// has the file.
 	Machine string    `json:"machine,omitempty"`

@@ -94,6 +94,7 @@ type tenure struct {
 	mu    sync.Mutex
 	head  *Head     // GUARDED_BY(mu)
 	tag   string    // of head. GUARDED_BY(mu)
+	swaps string    // [Lease.Swap] of the attempts to replace head, or "" before the first. GUARDED_BY(mu)
 	until time.Time // when the lease ends, by this process's clock. GUARDED_BY(mu)
 	lost  error     // GUARDED_BY(mu)
 }
@@ -203,12 +204,14 @@ func (c *claimant) found(ctx context.Context, s *store, tag string) (*Head, stri
 		return nil, "", cli.Reason(err)
 	}
 	// A store that knows no conditions takes everything.
-	_, err = s.own.swap(ctx, headName, c.mine.marshal(), `"0"`)
-	switch {
-	case err == nil:
-		return nil, "", &refused{"the store replaces objects without regard to the condition (If-Match)", "name a place in a store that knows conditional writes"}
-	case !errors.Is(err, fs.ErrExist):
-		return nil, "", cli.Reason(err)
+	for condition, tag := range map[string]string{"If-Match": `"0"`, "If-None-Match": ""} {
+		_, err = s.own.swap(ctx, headName, c.mine.marshal(), tag)
+		switch {
+		case err == nil:
+			return nil, "", &refused{"the store replaces objects without regard to the condition (" + condition + ")", "name a place in a store that knows conditional writes"}
+		case !errors.Is(err, fs.ErrExist):
+			return nil, "", cli.Reason(err)
+		}
 	}
 	return c.mine, tag, nil
 }
@@ -310,12 +313,15 @@ func (t *tenure) look(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if head.newest() != t.generation.ID {
+	if tag == t.tag {
+		return nil
+	}
+	if head.newest() != t.generation.ID || head.Lease == nil || t.swaps == "" || head.Lease.Swap != t.swaps {
 		t.lost = deposed(head.Lease)
 		close(t.gone)
 		return t.lost
 	}
-	t.head, t.tag = head, tag // the answer to an earlier attempt may have been lost
+	t.head, t.tag, t.swaps = head, tag, "" // the answer to an earlier attempt was lost
 	return nil
 }
 
@@ -336,16 +342,19 @@ func (t *tenure) swap(ctx context.Context, change func(*Head), end bool) error {
 	return t.ask(ctx, func() error {
 		for range 3 {
 			t.mu.Lock()
-			next, tag := t.head.next(), t.tag
+			if t.swaps == "" {
+				t.swaps = rand.Text() // now, and not before a clone was made
+			}
+			next, tag, swaps := t.head.next(), t.tag, t.swaps
 			t.mu.Unlock()
 			next.Lease = t.granted()
-			next.Lease.Ended = end
+			next.Lease.Ended, next.Lease.Swap = end, swaps
 			change(next)
 			sent := time.Now()
 			tag, err := t.store.own.swap(ctx, headName, next.marshal(), tag)
 			if err == nil {
 				t.mu.Lock()
-				t.head, t.tag, t.until = next, tag, sent.Add(leaseTime)
+				t.head, t.tag, t.swaps, t.until = next, tag, "", sent.Add(leaseTime)
 				t.mu.Unlock()
 				return nil
 			}

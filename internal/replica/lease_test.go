@@ -401,3 +401,28 @@ func TestOneHistory(t *testing.T) {
 		t.Errorf("only %d times something counted", counted)
 	}
 }
+
+// Of two processes that know the same of their right to write a place, as in a machine that was cloned while it ran, one has it.
+func TestClonedHolder(t *testing.T) {
+	s, err := open(t.Context(), "file://"+t.TempDir())
+	must(t, err)
+	who := claimant{mine: &Head{Format: headFormat, ID: "a", Place: "p"}, lease: Lease{Token: "a"}}
+	first, err := who.claim(t.Context(), s)
+	must(t, err)
+	clone := func() *tenure {
+		return &tenure{
+			store: s, generation: first.generation, lease: first.lease, gone: make(chan struct{}), asking: make(chan struct{}, 1),
+			head: first.head, tag: first.tag, until: first.until,
+		}
+	}
+	second, third := clone(), clone()
+	must(t, first.renew(t.Context(), func(*Head) {}))
+	must(t, first.confirm(t.Context()))
+	if err := second.confirm(t.Context()); !errors.As(err, new(*refused)) {
+		t.Errorf("both count: %v", err)
+	}
+	if err := third.renew(t.Context(), func(*Head) {}); !errors.As(err, new(*refused)) {
+		t.Errorf("both renew: %v", err)
+	}
+	must(t, first.end(t.Context(), func(*Head) {}))
+}
