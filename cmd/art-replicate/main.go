@@ -80,8 +80,8 @@ func run(args []string) error {
 		return remove(args[0], args[1] == "true", args[2] == "true")
 	case word == "release" && len(args) == 2:
 		return release(args[0], args[1])
-	case word == "fetch" && len(args) == 5:
-		return answer(fetch(args[0], args[1], args[2], args[3] == "true", args[4] == "true"))
+	case word == "fetch" && len(args) == 6:
+		return answer(fetch(args[0], args[1], args[2], args[3], args[4] == "true", args[5] == "true"))
 	}
 	return cli.WithHint(errors.New("read the command line: this program is for art alone"), "see art run --help, --replicate")
 }

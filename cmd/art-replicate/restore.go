@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
@@ -82,8 +83,9 @@ func tellMissing(path string, who *replica.Head) {
 	}
 }
 
-// fetch has the database at path go on from the copy at a place, for the session with a token. If quiet, it says only what nobody may miss.
-func fetch(url, path, token string, takeOver, quiet bool) error {
+// fetch has the database at path go on from the copy at a place, for the session with a token. kept is the directory for what is kept of
+// that. If quiet, it says only what nobody may miss.
+func fetch(url, path, kept, token string, takeOver, quiet bool) error {
 	unix.Umask(0o077)
 	debug.SetMemoryLimit(memory)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -91,7 +93,10 @@ func fetch(url, path, token string, takeOver, quiet bool) error {
 	if err := place.Make(url); err != nil {
 		return fmt.Errorf("open the database %s: %w", cli.Printable(url), err)
 	}
-	if err := confineTo(url, true, filepath.Dir(path)); err != nil {
+	if err := os.MkdirAll(kept, 0o700); err != nil {
+		return fmt.Errorf("keep what is known of the copy: %w", cli.Reason(err))
+	}
+	if err := confineTo(url, true, filepath.Dir(path), kept); err != nil {
 		return err
 	}
 	say := func(format string, args ...any) {
@@ -100,7 +105,7 @@ func fetch(url, path, token string, takeOver, quiet bool) error {
 		}
 	}
 	progress := newProgress(quiet)
-	found, who, err := replica.Fetch(ctx, url, path, token, takeOver, func(why string) {
+	found, who, err := replica.Fetch(ctx, url, path, kept, token, takeOver, func(why string) {
 		say("%s; waiting for half a minute, whether it lives", why)
 	}, progress)
 	progress.Erase()

@@ -40,11 +40,12 @@ func LastAside(path string) (last string) {
 }
 
 // Fetch has the database at path go on from the copy at a place, for a session that is about to begin: it brings that back, if the one that is
-// here does not go on from it. Before, it takes the lease for the session with that token, so that nothing is copied there afterwards. wait
-// is told for whom it waits, and progress, if not nil, what is fetched.
-func Fetch(ctx context.Context, url, path, token string, takeOver bool, wait func(string), progress *cli.Progress) (Fetched, *Head, error) {
+// here does not go on from it. Before, it takes the lease for the session with that token, so that nothing is copied there afterwards. In
+// the directory kept it leaves what the session needs to copy no more than what it changes. wait is told for whom it waits, and progress, if not nil,
+// what is fetched.
+func Fetch(ctx context.Context, url, path, kept, token string, takeOver bool, wait func(string), progress *cli.Progress) (Fetched, *Head, error) {
 	c, err := Find(ctx, url)
-	c.Progress = progress
+	c.Progress, c.kept = progress, kept
 	var none *noCopyError
 	if errors.As(err, &none) {
 		if _, err := os.Lstat(path); err == nil {

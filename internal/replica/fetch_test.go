@@ -113,7 +113,7 @@ func TestFetchAhead(t *testing.T) {
 				<-done
 			}()
 		}
-		found, _, err := Fetch(t.Context(), "file://"+dir, path, "u", false, wait, nil)
+		found, _, err := Fetch(t.Context(), "file://"+dir, path, t.TempDir(), "u", false, wait, nil)
 		close(done)
 		must(t, err)
 		<-looked
@@ -139,8 +139,8 @@ func TestFetchAtOnce(t *testing.T) {
 	dir, path := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
 	orphan(t, dir, 2)
 	var second error
-	found, _, err := Fetch(t.Context(), "file://"+dir, path, "u", false, func(string) {
-		_, _, second = Fetch(t.Context(), "file://"+dir, path, "v", false, func(string) {}, nil)
+	found, _, err := Fetch(t.Context(), "file://"+dir, path, t.TempDir(), "u", false, func(string) {
+		_, _, second = Fetch(t.Context(), "file://"+dir, path, t.TempDir(), "v", false, func(string) {}, nil)
 	}, nil)
 	must(t, err)
 	if got := names(t, path); found != Brought || len(got) != 2 {
@@ -161,7 +161,7 @@ func TestTakeOver(t *testing.T) {
 	all, _ := filepath.Glob(filepath.Join(dir, "generation-*/ltx/0/*.ltx"))
 	last := all[len(all)-1]
 	must(t, os.Rename(last, last+"-late"))
-	found, _, err := Fetch(t.Context(), "file://"+dir, path, "u", true, func(string) {}, nil)
+	found, _, err := Fetch(t.Context(), "file://"+dir, path, t.TempDir(), "u", true, func(string) {}, nil)
 	must(t, err)
 	if got := names(t, path); found != Brought || len(got) != 1 {
 		t.Fatalf("found %v, with %v", found, got)
@@ -190,7 +190,7 @@ func TestTakeOver(t *testing.T) {
 	// Elsewhere again, and again, without a session that writes.
 	for range mostBases + 2 {
 		other := filepath.Join(t.TempDir(), "c.db")
-		if found, _, err := Fetch(t.Context(), "file://"+dir, other, "v", true, func(string) {}, nil); found != Brought || err != nil {
+		if found, _, err := Fetch(t.Context(), "file://"+dir, other, t.TempDir(), "v", true, func(string) {}, nil); found != Brought || err != nil {
 			t.Fatalf("found %v, %v", found, err)
 		}
 		if got := names(t, other); len(got) != 1 {

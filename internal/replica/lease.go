@@ -167,7 +167,7 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 // is needed, and no more than twice as much as the database.
 func (c *claimant) goesOn(ctx context.Context, s *store, head *Head) bool {
 	n := c.pages
-	if n == nil || n.Place != head.Place || n.Generation != head.newest() {
+	if n == nil || n.Place != head.Place || !c.isNewest(ctx, s, head, position(n.Generation, n.last())) {
 		return false
 	}
 	base, _ := head.generation(n.Generation)
@@ -184,6 +184,19 @@ func (c *claimant) goesOn(ctx context.Context, s *store, head *Head) bool {
 	}
 	bytes, err := files.reaches(ctx, n.last())
 	return err == nil && bytes <= max(2*int64(n.Pages)*int64(n.PageSize), 1<<20)
+}
+
+// isNewest tells whether a position is one in the newest generation, or what that has begun with, where it has no more.
+func (c *claimant) isNewest(ctx context.Context, s *store, head *Head, at string) bool {
+	newest, _ := head.generation(head.newest())
+	if id, _ := parsePosition(at); id == newest.ID {
+		return true
+	}
+	if newest.Base == "" || head.shortest(newest.Base) != head.shortest(at) {
+		return false
+	}
+	last, err := s.last(ctx, newest.dir())
+	return err == nil && last == 0
 }
 
 // found makes the head of a place where there is none, and makes sure that the store swaps as it should. Where a copy was removed, that was so.

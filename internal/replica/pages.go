@@ -24,8 +24,8 @@ import (
 )
 
 // The log of a session ends with it, so Litestream begins each session with a copy of the whole database. In its place, the hashes of all pages
-// are kept as they were at the end of a session that was copied to its end: the next one begins with the pages that are others by then,
-// whoever has written them, and goes on from that generation.
+// are kept as they were at the end of a session that was copied to its end, or when the copy was brought back: the next one begins with the
+// pages that are others by then, whoever has written them, and goes on from that generation.
 
 // pagesName is the file of the hashes, beside what waits. It begins with a line, which is a noted.
 const pagesName = "pages"
@@ -212,17 +212,35 @@ func (j *Job) notePages(ctx context.Context) error {
 	if now.salts != [2]uint32{last.WALSalt1, last.WALSalt2} || now.end != last.WALOffset+last.WALSize {
 		return errors.New("the log has more than was copied")
 	}
-	line, err := json.Marshal(noted{
-		Place: j.tenure.says().Place, Generation: j.tenure.generation.ID, TXID: last.MaxTXID.String(), PageSize: now.size, Pages: now.pages,
-	})
+	return now.note(ctx, j.what.Kept, j.tenure.says().Place, j.tenure.generation, last.MaxTXID)
+}
+
+// noteBrought keeps the hashes of the pages of a database that was just brought back, and not written since.
+func (c *Copy) noteBrought(ctx context.Context, path string, g Generation, last ltx.TXID) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(j.what.Kept, pagesName), func(w io.Writer) error {
+	defer f.Close()
+	size, err := pageSize(f)
+	if err != nil {
+		return err
+	}
+	i := &image{file: f, size: size, pages: uint32(sizeOf(path) / int64(size)), buffer: make([]byte, size)}
+	return i.note(ctx, c.kept, c.Who.Place, g, last)
+}
+
+// note keeps the hashes of all pages, as those after a file of a generation.
+func (i *image) note(ctx context.Context, kept, place string, g Generation, last ltx.TXID) error {
+	line, err := json.Marshal(noted{Place: place, Generation: g.ID, TXID: last.String(), PageSize: i.size, Pages: i.pages})
+	if err != nil {
+		return err
+	}
+	return replace(filepath.Join(kept, pagesName), func(w io.Writer) error {
 		_, err := w.Write(append(line, '\n'))
-		for number := uint32(1); err == nil && number <= now.pages; number++ {
+		for number := uint32(1); err == nil && number <= i.pages; number++ {
 			var page []byte
-			if page, err = now.page(number); err == nil {
+			if page, err = i.page(number); err == nil {
 				sum := sha256.Sum256(page)
 				if _, err = w.Write(sum[:]); err == nil {
 					err = context.Cause(ctx)

@@ -260,7 +260,7 @@ func TestFilesThatAreGone(t *testing.T) {
 		if err := copied.Restore(t.Context(), back, time.Time{}); err == nil || !strings.HasPrefix(err.Error(), "the copy is not whole: ") {
 			t.Errorf("without %s: %v", filepath.Base(gone), err)
 		}
-		if _, _, err := Fetch(t.Context(), "file://"+d.dir, back, "u", false, func(string) {}, nil); err == nil {
+		if _, _, err := Fetch(t.Context(), "file://"+d.dir, back, t.TempDir(), "u", false, func(string) {}, nil); err == nil {
 			t.Errorf("without %s a session goes on from the copy", filepath.Base(gone))
 		}
 		must(t, os.Rename(gone+"-gone", gone))
@@ -334,4 +334,33 @@ func TestBaseIsNotMerged(t *testing.T) {
 	if err := c.DeleteLTXFiles(t.Context(), []*ltx.FileInfo{{Level: 0, MinTXID: 7, MaxTXID: 7}}); err != nil {
 		t.Errorf("removing a file of the base: %v", err)
 	}
+}
+
+// A session that goes on from a copy which was brought back for it copies what it changes, also where that session, or another one after it, has ended in no order.
+func TestGoesOnElsewhere(t *testing.T) {
+	work := t.TempDir()
+	d := &disk{t: t, path: filepath.Join(work, "a.db"), dir: filepath.Join(work, "copy"), want: map[string][]byte{}}
+	d.session(false, func(s *sqlvfs.Store) { d.write(s, "first", 4<<20) })
+	for n := range 3 {
+		must(t, os.RemoveAll(d.dir+"-kept"))
+		must(t, os.MkdirAll(d.dir+"-kept", 0o700))
+		d.path = filepath.Join(work, fmt.Sprintf("b%d.db", n))
+		for range n { // as if art had been killed before its session began
+			if found, _, err := Fetch(t.Context(), "file://"+d.dir, filepath.Join(t.TempDir(), "c.db"), t.TempDir(), "t", false, func(string) {}, nil); err != nil || found != Brought {
+				t.Fatalf("fetched: %v, %v", found, err)
+			}
+		}
+		if found, _, err := Fetch(t.Context(), "file://"+d.dir, d.path, d.dir+"-kept", "t", false, func(string) {}, nil); err != nil || found != Brought {
+			t.Fatalf("fetched: %v, %v", found, err)
+		}
+		d.session(false, func(s *sqlvfs.Store) { d.write(s, fmt.Sprint("more", n), 100_000) })
+		d.check()
+		sizes, whole := d.generations()
+		if last := sizes[len(sizes)-1]; last > 1<<20 {
+			t.Errorf("the session has copied %d bytes; %s", last, whole)
+		}
+	}
+	// What is kept is of the state that was brought back, and of no later one.
+	d.session(false, func(s *sqlvfs.Store) { d.write(s, "last", 100_000) })
+	d.check()
 }

@@ -29,6 +29,7 @@ type Copy struct {
 	Who   *Head
 	// Progress, if not nil, is told what is fetched to bring it back.
 	Progress *cli.Progress
+	kept     string // the directory for the hashes of its pages; "" if they are not kept
 }
 
 // Find looks for a copy at a place.
@@ -183,6 +184,9 @@ func (c *Copy) bring(ctx context.Context, path string, at time.Time) error {
 	options := litestream.NewRestoreOptions()
 	options.OutputPath, options.TXID = path, plan[len(plan)-1].MaxTXID
 	if err = litestream.NewReplicaWithClient(nil, &watchedClient{client, c.Progress}).Restore(ctx, options); err == nil {
+		if c.kept != "" && c.noteBrought(ctx, path, g, options.TXID) != nil {
+			_ = forgetPages(c.kept) // the next session copies the whole database
+		}
 		err = remember(path, c.Who.Place, position(g.ID, options.TXID))
 	}
 	if isDamage(err) {

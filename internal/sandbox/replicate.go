@@ -107,20 +107,29 @@ func (p *prepared) useReplica(o *request, settings *config.Settings) error {
 	if _, err := libexec.Find("art-replicate"); err != nil {
 		return err
 	}
-	state := config.StateDir(os.Getenv)
-	if state == "" {
-		return cli.WithHint(errors.New("replicate the database: neither XDG_STATE_HOME nor HOME is set"), "set HOME")
+	kept, err := keptOf(p.plan.Database, where.Value)
+	if err != nil {
+		return err
 	}
-	sum := sha256.Sum256([]byte(p.plan.Database + "\x00" + where.Value))
 	p.replicate = &control.Replica{
 		Database: p.plan.Database, Name: o.databaseName(), Workspace: paths.Resolve(p.plan.Workspace), Place: where.Value,
-		Kept: filepath.Join(state, "replicas", hex.EncodeToString(sum[:16])), Token: cmp.Or(o.token, rand.Text()), TakeOver: o.TakeOver,
+		Kept: kept, Token: cmp.Or(o.token, rand.Text()), TakeOver: o.TakeOver,
 		LeaveForks: where.Origin != "--replicate",
 	}
 	p.serve.Replicated, p.serve.LeaveForks = true, p.replicate.LeaveForks
 	p.serve.Flatten = settings.Flatten.Value == "true"
 	p.serve.TellHost, p.serve.Terminal = !o.Quiet, !o.Quiet && term.IsTerminal(int(os.Stderr.Fd()))
 	return nil
+}
+
+// keptOf is the directory for what is kept here of a database that is copied to a place.
+func keptOf(database, place string) (string, error) {
+	state := config.StateDir(os.Getenv)
+	if state == "" {
+		return "", cli.WithHint(errors.New("replicate the database: neither XDG_STATE_HOME nor HOME is set"), "set HOME")
+	}
+	sum := sha256.Sum256([]byte(database + "\x00" + place))
+	return filepath.Join(state, "replicas", hex.EncodeToString(sum[:16])), nil
 }
 
 // nameRemote has a database that is named by the URL of its copy be one here, which is replicated there.
@@ -153,7 +162,15 @@ func (o *request) fetchRemote() error {
 	if o.remote == "" {
 		return nil
 	}
-	cmd, err := replicator(o.Workspace, "fetch", o.remote, o.Database, o.token, strconv.FormatBool(o.TakeOver), strconv.FormatBool(o.Quiet))
+	database, err := databasePath(o.Database)
+	if err != nil {
+		return err
+	}
+	kept, err := keptOf(database, o.remote)
+	if err != nil {
+		return err
+	}
+	cmd, err := replicator(o.Workspace, "fetch", o.remote, o.Database, kept, o.token, strconv.FormatBool(o.TakeOver), strconv.FormatBool(o.Quiet))
 	if err != nil {
 		return err
 	}
