@@ -107,6 +107,7 @@ func copyDatabase() error {
 	unix.Umask(0o077)
 	debug.SetMemoryLimit(memory)
 	giveWay()
+	sent, _ := os.Open("/proc/self/io")
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // it has credentials
 		return fmt.Errorf("keep others from this process: %w", err)
 	}
@@ -127,7 +128,7 @@ func copyDatabase() error {
 	}
 	var job *replica.Job
 	if err = replica.Reach(what.Place); err == nil {
-		if job, err = replica.Open(what, tell); err == nil && job == nil {
+		if job, err = replica.Open(what, sent, tell); err == nil && job == nil {
 			tell(control.ReplicaState{Left: true})
 			return nil
 		}

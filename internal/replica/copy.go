@@ -65,6 +65,7 @@ type Job struct {
 	// file is the database. Litestream's SQLite has locks of the process's, which the kernel drops when the process closes any descriptor
 	// of the file (fcntl(2)): so this one is opened before, closed after, and nothing else opens the database meanwhile.
 	file *os.File
+	io   *os.File // /proc/self/io
 
 	mu      sync.Mutex
 	since   time.Time            // when what is not copied was first seen; zero: all is. GUARDED_BY(mu)
@@ -75,10 +76,11 @@ type Job struct {
 	counted time.Time            // when it has, if it was Counted. GUARDED_BY(mu)
 }
 
-// Open finds out where a copy goes. It returns nil for a fork that is to be left.
-func Open(what *control.Replica, tell func(control.ReplicaState)) (*Job, error) {
+// Open finds out where a copy goes. It returns nil for a fork that is to be left. io is /proc/self/io, which cannot be opened any more once
+// others are kept from this process; nil: how much is sent is not known.
+func Open(what *control.Replica, io *os.File, tell func(control.ReplicaState)) (*Job, error) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // errors that count are told by this package
-	j := &Job{what: what, tell: tell, most: mostWaiting, room: roomOf}
+	j := &Job{what: what, io: io, tell: tell, most: mostWaiting, room: roomOf}
 	j.ctx, j.abandon = context.WithCancelCause(context.Background())
 	j.who = claimant{lease: leaseOf(what.Database, what.Token), takeOver: what.TakeOver}
 	ctx, cancel := context.WithTimeout(j.ctx, claimTime)
@@ -308,6 +310,7 @@ func (j *Job) report(ctx context.Context, letGo func()) {
 	taken, at := j.taken.now(), time.Now()
 	for every := time.NewTicker(time.Second); ; {
 		s := j.state()
+		j.taken.sending(j.written())
 		j.say(s)
 		if now := j.taken.now(); now != taken {
 			taken, at = now, time.Now()

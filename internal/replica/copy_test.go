@@ -33,7 +33,7 @@ func copyInChild(database, dir, most string) int {
 		reachTest(newTestServer(nil))
 		url, dir = dir, there
 	}
-	job, err := Open(&control.Replica{Database: database, Name: "a", Place: url, Kept: dir + "-kept", Token: "t"}, func(control.ReplicaState) {})
+	job, err := Open(&control.Replica{Database: database, Name: "a", Place: url, Kept: dir + "-kept", Token: "t"}, nil, func(control.ReplicaState) {})
 	if err == nil {
 		if job.most, err = strconv.ParseUint(most, 10, 64); err == nil {
 			end := make(chan struct{})

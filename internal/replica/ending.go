@@ -127,6 +127,7 @@ func (j *Job) copyRest() error {
 		s := j.state()
 		s.Waits = j.waiting()
 		s.Behind = max(s.Behind, 1)
+		j.taken.sending(j.written())
 		j.say(s)
 		if now := j.taken.now(); now != taken {
 			taken, at = now, time.Now()
@@ -137,7 +138,7 @@ func (j *Job) copyRest() error {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			if j.remote == nil {
-				return errors.New("it takes nothing more")
+				return errTakesNothing
 			}
 			return j.remote
 		}

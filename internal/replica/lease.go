@@ -38,6 +38,9 @@ const (
 // errLapsed is why nothing is written while the lease cannot be renewed.
 var errLapsed = errors.New("the lease there has run out, and could not be renewed")
 
+// errTakesNothing ends an attempt at a file of which nothing is taken any more.
+var errTakesNothing = errors.New("it takes nothing more")
+
 // errRace is why nothing has come of an attempt, the next of which may find who it was.
 var errRace = cli.WithHint(errors.New("another session has changed "+headName+" there at the same time"), "try it again")
 
@@ -482,7 +485,16 @@ func (c *fenced) WriteLTXFile(ctx context.Context, level int, from, to ltx.TXID,
 		return nil, err
 	}
 	defer done()
-	count := c.taken.attempt(level, to)
+	// A connection may be gone without a word, as after a laptop's sleep, and the kernel tries for a quarter of an hour (tcp(7), tcp_retries2).
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	idle := time.AfterFunc(underWay, func() { cancel(errTakesNothing) })
+	defer idle.Stop()
+	take := c.taken.attempt(level, to)
+	count := func(bytes int) {
+		idle.Reset(underWay)
+		take(bytes)
+	}
 	leased := leasedReader{r, ctx, count}
 	r = leased
 	if seeker, ok := leased.Reader.(io.Seeker); ok {

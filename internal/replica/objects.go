@@ -184,6 +184,8 @@ func openBucket(ctx context.Context, u *url.URL) (*store, error) {
 		}
 		at := inner.(*lss3.ReplicaClient) // as above
 		at.AccessKeyID, at.SecretAccessKey, at.Region = "", "", c.Region
+		// The SDK keeps twice as many parts of 5 MiB in memory as it sends at once, and one more.
+		at.Concurrency = 1
 		return at, nil
 	}}, nil
 }

@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,12 +18,18 @@ const busyMost = 2 * time.Minute
 // again.
 const takesTried = 3
 
+// underWay is for how long what a client sends counts after it was read: it reads some megabytes ahead, which take their time on a slow line. sentLeast is
+// how much that has to be, in bytes a second; less is what this process tells art.
+const underWay, sentLeast = 5 * time.Minute, 16 << 10
+
 // taken tells whether the copy goes forward: it counts what the place takes, and what is done here meanwhile.
 type taken struct {
 	mu    sync.Mutex
-	count uint64   // GUARDED_BY(mu)
-	file  ltx.TXID // that is being copied. GUARDED_BY(mu)
-	tried int      // how often that was begun with. GUARDED_BY(mu)
+	count uint64    // GUARDED_BY(mu)
+	file  ltx.TXID  // that is being copied. GUARDED_BY(mu)
+	tried int       // how often that was begun with. GUARDED_BY(mu)
+	read  time.Time // when a part of it was read. GUARDED_BY(mu)
+	sent  uint64    // see sending. GUARDED_BY(mu)
 }
 
 func (t *taken) now() uint64 {
@@ -39,6 +47,36 @@ func (t *taken) add(n int) {
 	t.count += uint64(max(n, 0))
 }
 
+// take counts bytes that a client has read to send them.
+func (t *taken) take(n int) {
+	t.add(n)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.read = time.Now()
+}
+
+// sending is told each second how many bytes this process has written to whatever it has open.
+func (t *taken) sending(bytes uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if bytes >= t.sent+sentLeast && time.Since(t.read) < underWay {
+		t.count++
+	}
+	t.sent = bytes
+}
+
+// written is how many bytes this process has written (proc_pid_io(5), wchar); 0: that is not known.
+func (j *Job) written() (bytes uint64) {
+	var text [512]byte
+	n, _ := j.io.ReadAt(text[:], 0)
+	for line := range strings.Lines(string(text[:n])) {
+		if number, ok := strings.CutPrefix(line, "wchar: "); ok {
+			bytes, _ = strconv.ParseUint(strings.TrimSpace(number), 10, 64)
+		}
+	}
+	return bytes
+}
+
 // attempt returns what counts the bytes of a file. Those of higher levels are merged from what is there already.
 func (t *taken) attempt(level int, file ltx.TXID) (count func(bytes int)) {
 	t.mu.Lock()
@@ -52,7 +90,7 @@ func (t *taken) attempt(level int, file ltx.TXID) (count func(bytes int)) {
 	if t.tried++; t.tried > takesTried {
 		return func(int) {}
 	}
-	return t.add
+	return t.take
 }
 
 // say tells art how far the copy is.

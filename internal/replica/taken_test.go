@@ -2,6 +2,8 @@ package replica
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/riverlytech/art/internal/control"
 )
@@ -41,4 +43,35 @@ func TestBusy(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
+}
+
+// What was read and is being sent goes forward, for a while.
+func TestSending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		counts := &taken{}
+		count := counts.attempt(0, 1)
+		sent := uint64(0)
+		goesOn := func(bytes uint64) bool {
+			before := counts.now()
+			time.Sleep(time.Second)
+			sent += bytes
+			counts.sending(sent)
+			return counts.now() != before
+		}
+		if goesOn(1 << 20) {
+			t.Error("what was sent before anything was read counts")
+		}
+		count(11 << 20)
+		for range int(underWay/time.Second) - 1 {
+			if !goesOn(20_000) {
+				t.Fatal("what is being sent does not count")
+			}
+		}
+		if goesOn(100) {
+			t.Error("what art is told counts")
+		}
+		if goesOn(1 << 20) {
+			t.Error("what is sent without end counts")
+		}
+	})
 }
