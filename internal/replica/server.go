@@ -167,15 +167,19 @@ func (s *server) connected(ctx context.Context) (*sftp.Client, error) {
 	return c, nil
 }
 
-// unreached says why there is no connection. ssh has only words for that.
+// unreached says why there is no connection. ssh has only words for that: mostly the first line has the cause, and the last the consequence.
 func (s *server) unreached(says string, err error) error {
+	lines := strings.Split(says, "\n")
+	first, last := strings.TrimSpace(lines[0]), strings.TrimSpace(lines[len(lines)-1])
 	switch {
 	case strings.Contains(says, "ost key verification failed"):
 		return &refused{"ssh does not know the key of " + s.host + ", or another one", "log in there once with ssh, and see that the key is the right one"}
 	case strings.Contains(says, "Permission denied ("):
-		return &refused{"ssh is not let in: " + says, "it has to work without a question: have a key for it in your agent, or one without a passphrase in ~/.ssh"}
+		return &refused{"ssh is not let in: " + last, "it has to work without a question: have a key for it in your agent, or one without a passphrase in ~/.ssh"}
 	case strings.Contains(says, "subsystem request failed"):
 		return &refused{s.host + " has no SFTP", "switch it on there (Subsystem sftp in sshd_config), or name another place"}
+	case first != last:
+		return fmt.Errorf("ssh says: %s: %s", first, last)
 	case says != "":
 		return errors.New("ssh says: " + says)
 	}

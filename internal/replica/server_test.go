@@ -285,6 +285,7 @@ func TestUnreached(t *testing.T) {
 		"Host key verification failed.":                              "ssh does not know the key of h.example, or another one",
 		"u@h.example: Permission denied (publickey,password).":       "ssh is not let in: u@h.example: Permission denied (publickey,password).",
 		"subsystem request failed on channel 0":                      "h.example has no SFTP",
+		"No key is known.\r\nHost key verification failed.\r":        "ssh does not know the key of h.example, or another one",
 		"ssh: connect to host h.example port 22: Connection refused": "",
 		"": "",
 	} {

@@ -116,13 +116,12 @@ func newConn(pipe, said *os.File) *Conn {
 	return c
 }
 
-// Says returns why ssh has ended, as it says it in its last line, or "".
+// Says returns why ssh has ended, as it says it in some lines, or "".
 func (c *Conn) Says() string {
 	select {
 	case <-c.heard:
+		return strings.TrimSpace(string(c.said))
 	case <-time.After(saysFor):
 		return ""
 	}
-	lines := strings.Split(strings.TrimSpace(string(c.said)), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
 }
