@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,8 @@ type fileSystem interface {
 	list(ctx context.Context, dir string) ([]fs.DirEntry, error)
 	// read reads an object, as readObject does.
 	read(ctx context.Context, path string) ([]byte, error)
+	// found makes the directory of a place, if that is for a session to do.
+	found(ctx context.Context, dir string) error
 	// write writes a file of any name to a directory, durably, and returns its path.
 	write(ctx context.Context, dir string, data []byte) (path string, err error)
 	// link gives a file one more name, durably. The error is fs.ErrExist if that is another's.
@@ -83,7 +86,11 @@ func (d directory) get(ctx context.Context, name string) ([]byte, string, error)
 
 func (d directory) swap(ctx context.Context, name string, data []byte, tag string) (string, error) {
 	n := uint64(0)
-	if tag != "" {
+	if tag == "" {
+		if err := d.found(ctx, d.path); err != nil {
+			return "", err
+		}
+	} else {
 		var err error
 		if n, err = strconv.ParseUint(tag, 10, 64); err != nil {
 			return "", fs.ErrExist
@@ -94,7 +101,7 @@ func (d directory) swap(ctx context.Context, name string, data []byte, tag strin
 		return "", err
 	}
 	err = d.link(ctx, made, d.file(name, n+1))
-	_ = d.remove(ctx, made) // it is not looked at
+	_ = d.remove(ctx, made) // or it stays, and is not looked at
 	if err != nil {
 		return "", err
 	}
@@ -102,9 +109,12 @@ func (d directory) swap(ctx context.Context, name string, data []byte, tag strin
 	if err != nil {
 		return "", err
 	}
-	if highest != n+1 { // others were faster, and have removed that number before
-		_ = d.remove(ctx, d.file(name, n+1))
+	if highest != n+1 { // others were faster, and have removed that number before; or after, which nobody can tell
 		return "", fs.ErrExist
+	}
+	if n > 0 && !slices.Contains(all, n) { // only who links a later one removes it: somebody else has
+		_ = d.remove(ctx, d.file(name, n+1))
+		return "", fs.ErrNotExist
 	}
 	for _, old := range all {
 		if old <= n {
@@ -143,6 +153,8 @@ func (local) read(_ context.Context, path string) ([]byte, error) {
 	defer f.Close()
 	return readObject(filepath.Base(path), f)
 }
+
+func (local) found(context.Context, string) error { return nil } // see place.Make
 
 func (local) write(_ context.Context, dir string, data []byte) (string, error) {
 	f, err := os.CreateTemp(dir, unlinked+"*")

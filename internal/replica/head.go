@@ -73,6 +73,14 @@ func (g Generation) dir() string { return generationPrefix + g.ID }
 
 const generationPrefix = "generation-"
 
+// isID tells whether a generation can have an ID, which names its directory: nothing else is to be looked at, or removed.
+func isID(id string) bool {
+	return id != "" && len(id) <= 2*idLength && !strings.ContainsFunc(id, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
+}
+
+// idLength is how long art makes one.
+const idLength = 16
+
 func isGeneration(dir string) bool { return strings.HasPrefix(dir, generationPrefix) }
 
 // Lease says who writes a place.
@@ -158,6 +166,12 @@ func readHead(ctx context.Context, o objects) (*Head, string, error) {
 		return nil, "", &refused{"a newer art has made the copy there", "install that version, or a later one"}
 	case head.Format < headFormat:
 		return nil, "", &refused{"an older art has made the copy there, in another form", "name another place"}
+	}
+	for _, g := range head.Generations {
+		base, _, _ := strings.Cut(g.Base, "@")
+		if !isID(g.ID) || base != "" && !isID(base) {
+			return nil, "", damaged(headName)
+		}
 	}
 	if head.Pending != nil && !head.Pending.Valid() {
 		head.Pending = nil

@@ -110,3 +110,21 @@ func TestPendingInHead(t *testing.T) {
 		}
 	}
 }
+
+// A generation that somebody else has named is no other directory.
+func TestHostileGenerations(t *testing.T) {
+	for text, good := range map[string]bool{
+		`{"id":"ABCDEFGH234567AB"}`:                              true,
+		`{"id":"ABCDEFGH234567AB","base":"ABCDEFGH@0000000001"}`: true,
+		`{"id":"x/../../precious"}`:                              false,
+		`{"id":".."}`:                                            false,
+		`{"id":""}`:                                              false,
+		`{"id":"A","base":"x/../..@0000000000000001"}`:           false,
+	} {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, "art-1.json"), []byte(`{"format":3,"id":"a","generations":[`+text+`]}`), 0o600))
+		if _, _, err := readHead(t.Context(), directory{local{}, dir}); (err == nil) != good {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

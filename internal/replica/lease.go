@@ -21,7 +21,8 @@ import (
 // One session writes a place. It begins by swapping the head for one that has its lease and a new generation, and writes below that generation
 // only. What has arrived there counts as copied when the head was read after that, and still had the generation as its newest.
 //
-// So no two histories can both count, whatever the network delays, loses or repeats, and whatever any clock shows: who takes over swaps the
+// So no two histories can both count, whatever the network delays, loses or repeats, and whatever any clock shows, but for those of one process
+// that was cloned with its machine, until one of the two renews the lease: who takes over swaps the
 // head first, and looks at the older generations then. What counts was there before that swap, and so is found. What arrives later, arrives
 // below a generation that is over. Without its swap nobody's copies count, and a swap that arrives late does not find the head it was to replace.
 //
@@ -138,7 +139,7 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 			return nil, held
 		}
 	}
-	t := &tenure{store: s, generation: Generation{ID: rand.Text()[:16], Began: now()}, lease: c.lease, gone: make(chan struct{}), asking: make(chan struct{}, 1)}
+	t := &tenure{store: s, generation: Generation{ID: rand.Text()[:idLength], Began: now()}, lease: c.lease, gone: make(chan struct{}), asking: make(chan struct{}, 1)}
 	t.lease.Since, t.lease.Seconds = now(), int(leaseTime/time.Second)
 	if c.goesOn(ctx, s, head) {
 		t.generation.Base = position(c.pages.Generation, c.pages.last())
@@ -302,20 +303,22 @@ func (t *tenure) valid() (until time.Time, err error) {
 }
 
 // ask has f ask the place for something, when nothing else does.
-func (t *tenure) ask(ctx context.Context, f func() error) error {
+func (t *tenure) ask(ctx context.Context, f func(context.Context) error) error {
 	select {
 	case t.asking <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	defer func() { <-t.asking }()
+	ctx, cancel := context.WithTimeout(ctx, claimTime) // an answer may never come, and renewing the lease waits for this one
+	defer cancel()
 	t.mu.Lock()
 	lost := t.lost
 	t.mu.Unlock()
 	if lost != nil {
 		return lost
 	}
-	return f()
+	return f(ctx)
 }
 
 // look reads the head, and finds out whether the place is still this session's. Ask calls it.
@@ -343,7 +346,7 @@ func (t *tenure) look(ctx context.Context) error {
 
 // confirm makes sure that what was written before it is called counts.
 func (t *tenure) confirm(ctx context.Context) error {
-	return t.ask(ctx, func() error { return t.look(ctx) })
+	return t.ask(ctx, t.look)
 }
 
 // renew renews the lease, and changes what the head says.
@@ -355,11 +358,11 @@ func (t *tenure) renew(ctx context.Context, change func(*Head)) error {
 func (t *tenure) end(ctx context.Context, change func(*Head)) error { return t.swap(ctx, change, true) }
 
 func (t *tenure) swap(ctx context.Context, change func(*Head), end bool) error {
-	return t.ask(ctx, func() error {
+	return t.ask(ctx, func(ctx context.Context) error {
 		for range 3 {
 			t.mu.Lock()
 			if t.swaps == "" {
-				t.swaps = rand.Text() // now, and not before a clone was made
+				t.swaps = rand.Text() // not earlier: a clone would have it, too
 			}
 			next, tag, swaps := t.head.next(), t.tag, t.swaps
 			t.mu.Unlock()
@@ -373,6 +376,9 @@ func (t *tenure) swap(ctx context.Context, change func(*Head), end bool) error {
 				t.head, t.tag, t.swaps, t.until = next, tag, "", sent.Add(leaseTime)
 				t.mu.Unlock()
 				return nil
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				return errNoHead
 			}
 			if !errors.Is(err, fs.ErrExist) {
 				return cli.Reason(err)

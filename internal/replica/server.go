@@ -250,36 +250,33 @@ func openRegular(c *sftp.Client, name string) (*sftp.File, error) {
 func (s *server) write(ctx context.Context, dir string, data []byte) (name string, err error) {
 	name = path.Join(dir, unlinked+rand.Text())
 	err = s.ask(ctx, func(c *sftp.Client) error {
-		err := create(c, name, func(f *sftp.File) error {
+		return create(c, name, func(f *sftp.File) error {
 			_, err := f.Write(data)
 			return err
 		})
-		if errors.Is(err, fs.ErrNotExist) {
-			if err = makeDirectory(c, dir); err == nil {
-				err = create(c, name, func(f *sftp.File) error {
-					_, err := f.Write(data)
-					return err
-				})
-			}
-		}
-		return err
 	})
 	return name, err
 }
 
-// create makes a file that write writes, durably where the server knows how.
+func (s *server) found(ctx context.Context, dir string) error {
+	return s.ask(ctx, func(c *sftp.Client) error { return makeDirectory(c, dir) })
+}
+
+// create makes a file that write writes, for its owner alone, and durably where the server knows how.
 func create(c *sftp.Client, name string, write func(*sftp.File) error) error {
 	f, err := c.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return err
 	}
-	err = write(f)
+	if err = f.Chmod(0o600); err == nil {
+		err = write(f)
+	}
 	if _, can := c.HasExtension("fsync@openssh.com"); err == nil && can {
 		err = f.Sync()
 	}
 	err = cmp.Or(err, f.Close())
 	if err != nil {
-		_ = c.Remove(name) // it is not looked at
+		_ = c.Remove(name) // or it stays, and is not looked at
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -116,13 +117,20 @@ func TestObjectsOfDirectories(t *testing.T) {
 			if data, tag, err := s.own.get(ctx, headName); err != nil || string(data) != "3" || tag != second {
 				t.Errorf("it is %q, %q, %v", data, tag, err)
 			}
+			path := strings.TrimPrefix(strings.TrimPrefix(url, "file://"), "sftp://test") + "/new"
+			must(t, os.Rename(path+"/art-2.json", path+"/gone"))
+			if _, err := s.own.swap(ctx, headName, []byte("5"), second); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("in the place of one that is gone: %v", err)
+			}
+			must(t, os.Rename(path+"/gone", path+"/art-2.json"))
 			dirs, files, err := s.own.entries(ctx)
-			if err != nil || len(dirs) != 0 || len(files) != 1 {
+			if err != nil || len(dirs) != 0 || !slices.Contains(files, "art-2.json") {
 				t.Errorf("there are %v and %v: %v", dirs, files, err)
 			}
-			info, err := os.Stat(strings.TrimPrefix(strings.TrimPrefix(url, "file://"), "sftp://test") + "/new")
-			if err != nil || info.Mode().Perm() != 0o700 {
-				t.Errorf("the directory has the mode %v: %v", info.Mode(), err)
+			for name, want := range map[string]fs.FileMode{path: 0o700, path + "/art-2.json": 0o600} {
+				if info, err := os.Stat(name); err != nil || info.Mode().Perm() != want {
+					t.Errorf("%s has the mode %v: %v", name, info.Mode(), err)
+				}
 			}
 			missing, err := open(ctx, url+"/none/new")
 			must(t, err)
@@ -177,6 +185,8 @@ func TestSwapAtOnce(t *testing.T) {
 			if _, tag, err := d.get(t.Context(), "x.json"); err != nil || tag != first {
 				t.Errorf("it was %s, and is %s, %v", first, tag, err)
 			}
+			_, err = d.swap(t.Context(), "x.json", nil, first) // which removes what those have left that were late
+			must(t, err)
 			if names, _ := os.ReadDir(dir); len(names) != 1 {
 				t.Errorf("there are %v", names)
 			}

@@ -112,6 +112,7 @@ func (c *serverFiles) WriteLTXFile(ctx context.Context, level int, from, to ltx.
 			return err
 		})
 		if err != nil {
+			c.made.Delete(path.Dir(name)) // it may be gone
 			return err
 		}
 		// Times are in seconds there. The next one, lest a state be taken for one of a time before it.
@@ -132,11 +133,15 @@ func replaceThere(client *sftp.Client, made, name string) error {
 	return client.Rename(made, name)
 }
 
+// makeDirectory makes a directory below that of the generation, which is its owner's alone.
 func (c *serverFiles) makeDirectory(client *sftp.Client, dir string) error {
 	if _, there := c.made.Load(dir); there {
 		return nil
 	}
-	err := client.MkdirAll(dir)
+	err := makeDirectory(client, c.path)
+	if err == nil {
+		err = client.MkdirAll(dir)
+	}
 	if err == nil {
 		c.made.Store(dir, true)
 	}
