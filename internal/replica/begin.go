@@ -40,7 +40,7 @@ func (j *Job) begin() (err error) {
 	if err := j.forgetKept(); err != nil {
 		return err
 	}
-	client, err := j.place.generation(j.tenure.head, j.tenure.generation)
+	client, err := j.place.generation(j.tenure.says(), j.tenure.generation)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (j *Job) begin() (err error) {
 	open, err := openSQL(j.what.Database)
 	if err == nil {
 		defer open.Close()
-		err = rememberIn(open, j.tenure.head.Place, j.tenure.generation.ID)
+		err = rememberIn(open, j.tenure.says().Place, j.tenure.generation.ID)
 	}
 	if err == nil {
 		_, err = open.Exec("INSERT OR REPLACE INTO fs_config (key, value) VALUES (?, '')", sqlvfs.KeyCopied+j.what.Place)

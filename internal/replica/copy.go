@@ -66,6 +66,8 @@ type Job struct {
 	// of the file (fcntl(2)): so this one is opened before, closed after, and nothing else opens the database meanwhile.
 	file *os.File
 	io   *os.File // /proc/self/io
+	// sends says that what is read of a file is under way for a while. To a directory it is copied at once.
+	sends bool
 
 	mu      sync.Mutex
 	since   time.Time            // when what is not copied was first seen; zero: all is. GUARDED_BY(mu)
@@ -98,6 +100,7 @@ func Open(what *control.Replica, io *os.File, tell func(control.ReplicaState)) (
 	}
 	var err error
 	j.place, err = open(ctx, what.Place)
+	j.sends = place.Directory(what.Place) == ""
 	return j, err
 }
 
@@ -132,8 +135,8 @@ func (j *Job) Run(end <-chan struct{}) error {
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup
 		running.Go(func() { j.read(ctx) })
-		running.Go(func() { j.upload(ctx) })
 		running.Go(func() { j.compact(ctx) })
+		up := j.beginUpload() // which goes on at the end: what is under way may be all of a large database
 		tooMuch := make(chan struct{}, 1)
 		letGo := func() {
 			select {
@@ -149,9 +152,10 @@ func (j *Job) Run(end <-chan struct{}) error {
 			cancel()
 			running.Wait()
 			if j.ending().Drop {
+				up.abandon()
 				return j.finish(alone, nil)
 			}
-			err := j.copyRest()
+			err := j.copyRest(up)
 			if err == nil && !alone {
 				err = errors.New("the session's server has not closed the database")
 			}
@@ -172,11 +176,13 @@ func (j *Job) Run(end <-chan struct{}) error {
 		case <-j.tenure.gone:
 			cancel()
 			running.Wait()
+			up.abandon()
 			_ = j.giveUp() // the next one does it
 			return j.tenure.confirm(context.Background())
 		case <-tooMuch:
 			cancel()
 			running.Wait()
+			up.abandon()
 			if err := j.giveUp(); err != nil {
 				return err
 			}
@@ -220,14 +226,35 @@ func (j *Job) waits() bool {
 	return err == nil && pos.TXID > j.db.Replica.Pos().TXID
 }
 
-// upload copies those files to the place.
-func (j *Job) upload(ctx context.Context) {
+// uploading copies those files to the place, in a goroutine.
+type uploading struct {
+	rest   chan struct{} // is closed when no more of them come
+	done   chan error    // tells the end
+	cancel context.CancelFunc
+}
+
+func (j *Job) beginUpload() *uploading {
+	ctx, cancel := context.WithCancel(j.ctx)
+	up := &uploading{make(chan struct{}), make(chan error, 1), cancel}
+	go func() { up.done <- j.upload(ctx, up.rest) }()
+	return up
+}
+
+// abandon has it copy nothing more.
+func (u *uploading) abandon() {
+	u.cancel()
+	<-u.done
+}
+
+// upload copies until rest is closed, and then what is left.
+func (j *Job) upload(ctx context.Context, rest <-chan struct{}) error {
 	whole := sync.OnceFunc(func() { close(j.whole) })
+	last := false
 	for wait := look / 2; ; {
-		if j.waits() || j.db.Replica.Pos().IsZero() {
+		if last || j.waits() || j.db.Replica.Pos().IsZero() {
 			began := time.Now()
 			err := j.db.Replica.Sync(ctx)
-			if pos, perr := j.db.Pos(); perr == nil && pos.IsZero() {
+			if pos, perr := j.db.Pos(); perr == nil && pos.IsZero() && !last {
 				err = nil // nothing was read yet
 			} else if err == nil {
 				if err = j.tenure.confirm(ctx); err == nil {
@@ -236,13 +263,18 @@ func (j *Job) upload(ctx context.Context) {
 			}
 			j.uploaded(ctx, began, err)
 			wait = look / 2
+			if last && (err == nil || IsRefused(err)) {
+				return err
+			}
 			if err != nil {
 				wait = min(max(2*wait, time.Second), retryMost)
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return context.Cause(ctx)
+		case <-rest:
+			rest, last = nil, true
 		case <-time.After(wait):
 		}
 	}
@@ -284,9 +316,7 @@ func (j *Job) prune(ctx context.Context) {
 	case <-j.whole:
 	}
 	if removed := j.tenure.prune(ctx, time.Now().Add(-retention)); len(removed) > 0 {
-		_ = j.tenure.renew(ctx, func(h *Head) { // the next session does it
-			h.Generations = slices.DeleteFunc(h.Generations, func(g Generation) bool { return removed[g.ID] })
-		})
+		_ = j.tenure.renew(ctx, func(h *Head) { h.forget(removed) }) // or the end does it
 	}
 }
 
@@ -310,7 +340,6 @@ func (j *Job) report(ctx context.Context, letGo func()) {
 	taken, at := j.taken.now(), time.Now()
 	for every := time.NewTicker(time.Second); ; {
 		s := j.state()
-		j.taken.sending(j.written())
 		j.say(s)
 		if now := j.taken.now(); now != taken {
 			taken, at = now, time.Now()

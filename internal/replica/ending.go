@@ -51,6 +51,12 @@ func (j *Job) leave(alone bool, err error) error {
 			_ = forgetPages(j.what.Kept) // the next session copies the whole database
 		}
 	}
+	removed := map[string]bool{}
+	if err == nil && !how.Drop {
+		ctx, cancel := context.WithTimeout(j.ctx, claimTime)
+		removed = j.tenure.prune(ctx, time.Now().Add(-retention)) // of a short session, nothing has yet
+		cancel()
+	}
 	last := ""
 	if pos, perr := j.db.Pos(); perr == nil {
 		last = position(j.tenure.generation.ID, pos.TXID)
@@ -60,6 +66,7 @@ func (j *Job) leave(alone bool, err error) error {
 		ctx, cancel := context.WithTimeout(j.ctx, claimTime)
 		err = j.tenure.end(ctx, func(h *Head) {
 			j.current(h)
+			h.forget(removed)
 			h.State, h.Last, h.Pending = Ended, last, nil
 			if how.Counted {
 				h.Pending = &Pending{how.Pending, j.counted}
@@ -87,37 +94,17 @@ func (j *Job) leave(alone bool, err error) error {
 }
 
 // copyRest copies all that there is. It gives up when nothing more is taken for a while.
-func (j *Job) copyRest() error {
-	ctx, cancel := context.WithCancel(j.ctx)
-	defer cancel()
-	if err := j.busy(func() error { return j.db.Sync(ctx) }); err != nil {
+func (j *Job) copyRest(up *uploading) error {
+	if err := j.busy(func() error { return j.db.Sync(j.ctx) }); err != nil {
+		up.abandon()
 		return fmt.Errorf("read the log: %w", err)
 	}
-	done := make(chan error, 1)
-	go func() {
-		var err error
-		for wait := look; ; wait = min(2*wait, retryMost) {
-			if err = j.db.Replica.Sync(ctx); err == nil {
-				err = j.tenure.confirm(ctx)
-			}
-			if err == nil || ctx.Err() != nil || errors.As(err, new(*refused)) {
-				break
-			}
-			j.mu.Lock()
-			j.remote = err
-			j.mu.Unlock()
-			select {
-			case <-ctx.Done():
-			case <-time.After(wait):
-			}
-		}
-		done <- err
-	}()
+	close(up.rest)
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
 	for taken, at := j.taken.now(), time.Now(); ; {
 		select {
-		case err := <-done:
+		case err := <-up.done:
 			if j.ctx.Err() != nil {
 				return context.Cause(j.ctx)
 			}
@@ -127,14 +114,15 @@ func (j *Job) copyRest() error {
 		s := j.state()
 		s.Waits = j.waiting()
 		s.Behind = max(s.Behind, 1)
-		j.taken.sending(j.written())
+		if j.sends {
+			j.taken.sending(j.written())
+		}
 		j.say(s)
 		if now := j.taken.now(); now != taken {
 			taken, at = now, time.Now()
 		}
 		if time.Since(at) > stuck {
-			cancel()
-			<-done
+			up.abandon()
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			if j.remote == nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
@@ -75,7 +76,7 @@ const generationPrefix = "generation-"
 
 // isID tells whether a generation can have an ID, which names its directory: nothing else is to be looked at, or removed.
 func isID(id string) bool {
-	return id != "" && len(id) <= 2*idLength && !strings.ContainsFunc(id, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
+	return id != "" && len(id) <= 2*idLength && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // idLength is how long art makes one.
@@ -225,6 +226,11 @@ func (h *Head) next() *Head {
 		n.Lease = &l
 	}
 	return &n
+}
+
+// forget removes generations.
+func (h *Head) forget(removed map[string]bool) {
+	h.Generations = slices.DeleteFunc(h.Generations, func(g Generation) bool { return removed[g.ID] })
 }
 
 // newest is the ID of the newest generation.

@@ -151,6 +151,9 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 	if !c.fetches {
 		next.Changed = now()
 	}
+	if len(next.marshal()) > maxObject { // nobody could read it
+		return nil, &refused{headName + " there has no room for another session: too many have not ended in order", "art restore brings the copy back; remove it with art rm URL, and copy anew"}
+	}
 	sent := time.Now()
 	if tag, err = s.own.swap(ctx, headName, next.marshal(), tag); err != nil {
 		if errors.Is(err, fs.ErrExist) {
