@@ -22,7 +22,7 @@ import (
 	"github.com/riverlytech/art/internal/replica/ssh"
 )
 
-// server is one that speaks SFTP. All that this process asks it goes over one connection, which is made anew where it was lost.
+// server is one that speaks SFTP, asked over one connection, which is made anew where it was lost.
 type server struct {
 	host       string
 	dial       func() (connection, error)
@@ -49,10 +49,13 @@ const (
 	atOnce = 16
 )
 
+// reached is a server twice: on a slow line, what is short would have to wait for parts of files otherwise.
+type reached struct{ objects, files *server }
+
 // servers are those that this process has reached: it has one place mostly.
 var servers struct {
 	sync.Mutex
-	all map[ssh.Address]*server
+	all map[ssh.Address]reached
 }
 
 // Reach begins to reach a place that is on a server, before the process gives up the right to start programs.
@@ -65,23 +68,24 @@ func Reach(text string) error {
 	return err
 }
 
-func serverOf(u *url.URL) (*server, error) {
+func serverOf(u *url.URL) (reached, error) {
 	a := ssh.Address{Host: u.Hostname(), Port: u.Port(), User: u.User.Username()}
 	servers.Lock()
 	defer servers.Unlock()
-	if s := servers.all[a]; s != nil {
-		return s, nil
+	if r, ok := servers.all[a]; ok {
+		return r, nil
 	}
-	reached, err := ssh.Reach(a)
+	starter, err := ssh.Reach(a)
 	if err != nil {
-		return nil, err
+		return reached{}, err
 	}
-	s := newServer(a.Host, func() (connection, error) { return reached.Connect() })
+	dial := func() (connection, error) { return starter.Connect() }
+	r := reached{newServer(a.Host, dial), newServer(a.Host, dial)}
 	if servers.all == nil {
-		servers.all = map[ssh.Address]*server{}
+		servers.all = map[ssh.Address]reached{}
 	}
-	servers.all[a] = s
-	return s, nil
+	servers.all[a] = r
+	return r, nil
 }
 
 func newServer(host string, dial func() (connection, error)) *server {
@@ -90,13 +94,13 @@ func newServer(host string, dial func() (connection, error)) *server {
 
 // openServer returns a place on a server.
 func openServer(u *url.URL) (*store, error) {
-	s, err := serverOf(u)
+	r, err := serverOf(u)
 	if err != nil {
 		return nil, err
 	}
 	root := place.Remote(u)
-	return &store{directory{s, root}, func(dir string) (litestream.ReplicaClient, error) {
-		return &serverFiles{server: s, path: path.Join(root, dir)}, nil
+	return &store{directory{r.objects, root}, func(dir string) (litestream.ReplicaClient, error) {
+		return &serverFiles{server: r.files, path: path.Join(root, dir)}, nil
 	}}, nil
 }
 
@@ -142,6 +146,9 @@ func (s *server) connected(ctx context.Context) (*sftp.Client, error) {
 		return c, nil
 	}
 	pipe, err := s.dial()
+	if errors.Is(err, ssh.ErrMissing) {
+		return nil, &refused{err.Error(), "install OpenSSH's client, or name another place"}
+	}
 	if err != nil {
 		return nil, err
 	}

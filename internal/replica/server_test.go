@@ -79,7 +79,7 @@ func newTestServer(all *[]*sftpServer) *server {
 func reachTest(s *server) {
 	servers.Lock()
 	defer servers.Unlock()
-	servers.all = map[ssh.Address]*server{{Host: "test"}: s}
+	servers.all = map[ssh.Address]reached{{Host: "test"}: {s, s}}
 }
 
 // places are a directory of this host, and one of a server.

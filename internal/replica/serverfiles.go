@@ -24,6 +24,7 @@ type serverFiles struct {
 	path   string
 
 	made sync.Map // of directories, which are there
+	left sync.Map // of files that are cut off, and could not be removed
 }
 
 func (c *serverFiles) Type() string               { return "sftp" }
@@ -106,6 +107,12 @@ func (c *serverFiles) WriteLTXFile(ctx context.Context, level int, from, to ltx.
 		if err := c.makeDirectory(client, path.Dir(name)); err != nil {
 			return err
 		}
+		c.left.Range(func(cut, _ any) bool {
+			if err := client.Remove(cut.(string)); err == nil || errors.Is(err, fs.ErrNotExist) {
+				c.left.Delete(cut)
+			}
+			return true
+		})
 		made := name + "." + rand.Text() + ".tmp" // what is late of an earlier attempt finds another one
 		err = create(client, made, func(f *sftp.File) (err error) {
 			info.Size, err = f.ReadFromWithConcurrency(io.MultiReader(&header, r), atOnce)
@@ -113,6 +120,7 @@ func (c *serverFiles) WriteLTXFile(ctx context.Context, level int, from, to ltx.
 		})
 		if err != nil {
 			c.made.Delete(path.Dir(name)) // it may be gone
+			c.left.Store(made, true)
 			return err
 		}
 		// Times are in seconds there. The next one, lest a state be taken for one of a time before it.

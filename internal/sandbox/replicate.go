@@ -233,9 +233,12 @@ func (p *prepared) replicaHidden(all ...*config.Settings) (dirs []string, err er
 	return dirs, nil
 }
 
-// replicator is art-replicate. It starts the caller's ssh, which is none of the workspace's.
+// replicator is art-replicate. It starts the caller's ssh, which is to be none of the workspace's.
 func replicator(workspace string, args ...string) (*exec.Cmd, error) {
 	cmd, err := libexec.Command("art-replicate", args...)
+	if err == nil {
+		workspace, err = filepath.Abs(workspace)
+	}
 	if err == nil {
 		cmd.Env = slices.DeleteFunc(cmd.Env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
 		cmd.Env = append(cmd.Env, "PATH="+strings.Join(hostPath(workspace), ":"))

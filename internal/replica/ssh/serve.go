@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"syscall"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/libexec"
 )
 
@@ -67,10 +69,34 @@ func answer(words []string) error {
 	return libexec.SendFD(os.Stdin, int(said.Fd()), []byte(started))
 }
 
-func start(words []string) (pipe, said *os.File, err error) {
-	program, err := exec.LookPath("ssh")
+// lookup is exec.LookPath, but for what lies below the current directory: that is a workspace mostly, and what is there may be a guest's. A home is none.
+func lookup() (string, error) {
+	here, err := os.Getwd()
+	if err == nil {
+		here, err = filepath.EvalSymlinks(here)
+	}
 	if err != nil {
-		return nil, nil, errors.New("ssh is not installed here")
+		return "", err
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		program, err := exec.LookPath(filepath.Join(dir, "ssh"))
+		if err != nil {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(program); err == nil && (here == "/" || here == paths.Resolve(os.Getenv("HOME")) || !paths.Within(real, here)) {
+			return program, nil
+		}
+	}
+	return "", ErrMissing
+}
+
+func start(words []string) (pipe, said *os.File, err error) {
+	program, err := lookup()
+	if err != nil {
+		return nil, nil, err
 	}
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

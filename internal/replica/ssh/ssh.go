@@ -40,7 +40,9 @@ func Reach(a Address) (*Server, error) {
 	cmd, err := libexec.Command("art-replicate", word, a.Host, a.Port, a.User)
 	if err == nil {
 		cmd.Stdin = its
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without the terminal's signals, and without a terminal that ssh could ask something at
+		// Without the terminal's signals, and without a terminal that ssh could ask something at.
+		sid, serr := unix.Getsid(0)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: serr != nil || sid != os.Getpid()}
 		err = cmd.Start()
 	}
 	if err != nil {
@@ -55,8 +57,11 @@ func Reach(a Address) (*Server, error) {
 	return &Server{socket: mine}, nil
 }
 
-// answers of the process that starts ssh: this one, with a descriptor, or why it could not.
+// started is what the process that starts ssh answers with a descriptor. Without one, it answers why.
 const started = "started"
+
+// ErrMissing says that there is no ssh to start.
+var ErrMissing = errors.New("ssh is not installed here")
 
 // Connect starts ssh. Whether that reaches the server is known once the server says something.
 func (s *Server) Connect() (*Conn, error) {
@@ -81,7 +86,9 @@ func (s *Server) Connect() (*Conn, error) {
 func (s *Server) receive(name string) (*os.File, error) {
 	fd, answer, err := libexec.RecvFD(s.socket)
 	if err == nil && fd < 0 {
-		err = errors.New(string(answer))
+		if err = errors.New(string(answer)); err.Error() == ErrMissing.Error() {
+			err = ErrMissing
+		}
 	}
 	if err == nil {
 		err = unix.SetNonblock(fd, true)
