@@ -152,7 +152,7 @@ func (c *Copy) fetch(ctx context.Context, t *tenure, made, path string, aside bo
 			return err
 		}
 	}
-	if err := t.goOnFrom(ctx, made); err != nil {
+	if err := goOnFrom(ctx, t, made); err != nil {
 		return err
 	}
 	if aside {
@@ -175,22 +175,14 @@ func (c *Copy) fetch(ctx context.Context, t *tenure, made, path string, aside bo
 
 // goOnFrom has the generation of this lease go on from what was brought back, and the database from all of that. A session that was
 // taken over may still write below an older generation, after what was read of it: that is no part of what goes on.
-func (t *tenure) goOnFrom(ctx context.Context, made string) error {
+func goOnFrom(ctx context.Context, t *tenure, made string) error {
 	_, continues, err := identify(made, "")
 	if err != nil {
 		return err
 	}
-	place := t.says().Place
-	err = t.renew(ctx, func(h *Head) {
-		t.generation.Base = h.shortest(continues[place])
-		for i := range h.Generations {
-			if h.Generations[i].ID == t.generation.ID {
-				h.Generations[i] = t.generation
-			}
-		}
-	})
-	if err == nil {
-		err = remember(made, place, t.generation.ID)
+	head := t.says()
+	if err = t.goOnFrom(ctx, head.shortest(continues[head.Place])); err == nil {
+		err = remember(made, head.Place, t.generation.ID)
 	}
 	if err != nil {
 		return err

@@ -141,9 +141,6 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 	}
 	t := &tenure{store: s, generation: Generation{ID: rand.Text()[:idLength], Began: now()}, lease: c.lease, gone: make(chan struct{}), asking: make(chan struct{}, 1)}
 	t.lease.Since, t.lease.Seconds = now(), int(leaseTime/time.Second)
-	if c.goesOn(ctx, s, head) {
-		t.generation.Base = position(c.pages.Generation, c.pages.last())
-	}
 	next := head.next()
 	next.Generations = append(next.Generations, t.generation)
 	next.Host, next.Database, next.Workspace = c.mine.Host, c.mine.Database, c.mine.Workspace
@@ -163,11 +160,28 @@ func (c *claimant) claim(ctx context.Context, s *store) (*tenure, error) {
 	}
 	t.head, t.tag, t.until = next, tag, sent.Add(leaseTime)
 	// From here on nothing more can count below older generations.
-	if err := c.heir(ctx, s, next, t.generation.ID); err != nil {
-		_ = t.end(ctx, func(*Head) {})
+	err = c.heir(ctx, s, next, t.generation.ID)
+	if err == nil && c.goesOn(ctx, s, head) {
+		err = t.goOnFrom(ctx, position(c.pages.Generation, c.pages.last()))
+	}
+	if err != nil {
+		_ = t.end(ctx, func(h *Head) { h.forget(map[string]bool{t.generation.ID: true}) })
 		return nil, err
 	}
 	return t, nil
+}
+
+// goOnFrom has the generation of this lease go on from a position, once nothing more can count there. Until it has files or a base, a generation
+// is passed over by who brings the copy back.
+func (t *tenure) goOnFrom(ctx context.Context, base string) error {
+	t.generation.Base = base
+	return t.renew(ctx, func(h *Head) {
+		for i := range h.Generations {
+			if h.Generations[i].ID == t.generation.ID {
+				h.Generations[i] = t.generation
+			}
+		}
+	})
 }
 
 // goesOn tells whether the newest generation is one whose pages are known, so that a new one can go on from it. What is there has to be all that
@@ -335,7 +349,7 @@ func (t *tenure) look(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if tag == t.tag {
+	if tag == t.tag && head.newest() == t.generation.ID { // in a directory, that of another place that was made there since has the same numbers
 		return nil
 	}
 	if head.newest() != t.generation.ID || head.Lease == nil || t.swaps == "" || head.Lease.Swap != t.swaps {

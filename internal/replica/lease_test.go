@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -425,4 +426,61 @@ func TestClonedHolder(t *testing.T) {
 		t.Errorf("both renew: %v", err)
 	}
 	must(t, first.end(t.Context(), func(*Head) {}))
+}
+
+// hooked calls before once, when an object is swapped.
+type hooked struct {
+	objects
+	before func()
+}
+
+func (o *hooked) swap(ctx context.Context, name string, data []byte, tag string) (string, error) {
+	if f := o.before; f != nil {
+		o.before = nil
+		f()
+	}
+	return o.objects.swap(ctx, name, data, tag)
+}
+
+// Who is refused after the swap, since what counts has come between, leaves nothing behind that passes for the newest state.
+func TestRefusedAfterTheSwap(t *testing.T) {
+	dir := t.TempDir()
+	s, err := open(t.Context(), "file://"+dir)
+	must(t, err)
+	file := func(g Generation, from, to ltx.TXID) {
+		path := litestream.LTXFilePath(dir+"/"+g.dir(), 0, from, to)
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, ltxFile(t, 1), 0o600))
+	}
+	claim := func(token string, continues string, pages *noted) (*tenure, error) {
+		who := claimant{
+			mine: &Head{Format: headFormat, ID: "a", Place: "p"}, lease: Lease{Token: token}, takeOver: true, continues: map[string]string{"p": continues}, pages: pages,
+		}
+		return who.claim(t.Context(), s)
+	}
+	first, err := claim("first", "", nil)
+	must(t, err)
+	file(first.generation, 1, 1)
+	must(t, first.end(t.Context(), func(*Head) {}))
+	pages := &noted{Place: "p", Generation: first.generation.ID, TXID: ltx.TXID(1).String(), PageSize: 4096, Pages: 1}
+	second, err := claim("second", first.generation.ID, pages)
+	must(t, err)
+	if second.generation.Base == "" {
+		t.Fatal("the second does not go on from the first")
+	}
+	s.own = &hooked{s.own, func() {
+		file(second.generation, 2, 2)
+		must(t, second.confirm(t.Context()))
+	}}
+	if _, err := claim("third", first.generation.ID, pages); !errors.As(err, new(*refused)) {
+		t.Fatalf("it goes on from an older state: %v", err)
+	}
+	head, _, err := readHead(t.Context(), s.own)
+	must(t, err)
+	if head.newest() != second.generation.ID {
+		t.Errorf("the newest is none of the second's: %+v", head.Generations)
+	}
+	if err := second.confirm(t.Context()); !errors.As(err, new(*refused)) {
+		t.Errorf("the second has not lost the place: %v", err)
+	}
 }

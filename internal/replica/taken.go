@@ -59,7 +59,7 @@ func (t *taken) take(n int) {
 func (t *taken) sending(bytes uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if bytes >= t.sent+sentLeast && time.Since(t.read) < underWay {
+	if bytes >= t.sent+sentLeast && time.Since(t.read) < underWay && t.tried <= takesTried {
 		t.count++
 	}
 	t.sent = bytes
