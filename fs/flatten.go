@@ -272,7 +272,27 @@ func (f *flattener) finish() error {
 			})
 		}
 	}
+	if err == nil {
+		err = f.whole()
+	}
 	return err
+}
+
+// whole writes down that all of the workspace is in the database, to stay: a pull leaves there what it has brought to the host.
+func (f *flattener) whole() error {
+	if err := f.store.Sync(); err != nil {
+		return err
+	}
+	return f.store.View(func(tx *sqlvfs.Tx) error {
+		all, err := tx.Workspaces()
+		for _, w := range all {
+			if w.Name == f.name && !w.Whole {
+				w.Whole = true
+				tx.SetWorkspace(w)
+			}
+		}
+		return err
+	})
 }
 
 func (f *flattener) change(ino sqlvfs.Ino, do func(*tx, *sqlvfs.Inode)) error {
