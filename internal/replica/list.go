@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
@@ -50,14 +51,27 @@ type lister struct {
 	url   string
 	asked *semaphore.Weighted
 	all   sync.WaitGroup
-	err   error // why the place itself could not be listed; all guards it
+	// looked counts directories; endless says that there were too many, which is told once.
+	looked  atomic.Int64
+	endless atomic.Bool
+	err     error // why the place itself could not be listed; all guards it
 
 	mu    sync.Mutex
 	found []Listed // GUARDED_BY(mu)
 }
 
+// mostDeep is how deep below a place copies are looked for, and mostDirectories in how many directories: a server may invent them without end.
+const mostDeep, mostDirectories = 16, 200_000
+
 // walk looks into a directory, and below it, but for the generations of a copy.
 func (l *lister) walk(ctx context.Context, o objects, dir string) {
+	if strings.Count(dir, "/") >= mostDeep || l.looked.Add(1) > mostDirectories {
+		url, _ := place.Below(l.url, dir)
+		if !l.endless.Swap(true) {
+			l.add(Listed{URL: url, Err: errors.New("there is more than is ever looked at")})
+		}
+		return
+	}
 	l.all.Go(func() {
 		if l.asked.Acquire(ctx, 1) != nil {
 			return

@@ -13,6 +13,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/benbjohnson/litestream"
@@ -27,6 +28,7 @@ type server struct {
 	host       string
 	dial       func() (connection, error)
 	connecting chan struct{} // holds a value while somebody connects
+	received   atomic.Int64  // bytes of answers
 
 	mu     sync.Mutex
 	client *sftp.Client // nil: there is no connection. GUARDED_BY(mu)
@@ -38,7 +40,21 @@ type connection interface {
 	Says() string // why it has ended
 }
 
+// countedReader counts what is read.
+type countedReader struct {
+	io.Reader
+	count *atomic.Int64
+}
+
+func (r countedReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.count.Add(int64(n))
+	return n, err
+}
+
 const (
+	// mostListed is how many bytes a list may have: of a hundred thousand names.
+	mostListed = 64 << 20
 	// patience is how long an answer is waited for whose caller waits no more: with the connection, others would lose theirs.
 	patience = 2 * time.Second
 	// answerTime bounds how long one is waited for that is short.
@@ -126,10 +142,24 @@ func (s *server) do(ctx context.Context, f func(c *sftp.Client) error) error {
 	}()
 	err = f(c)
 	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
+		return s.unanswered(ctx)
 	}
 	return s.explain(err)
 }
+
+// unanswered says why an answer was not waited for.
+func (s *server) unanswered(ctx context.Context) error {
+	if err := context.Cause(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &silentError{s.host}
+}
+
+// silentError says that a server does not answer.
+type silentError struct{ host string }
+
+func (e *silentError) Error() string { return e.host + " does not answer" }
+func (e *silentError) Unwrap() error { return context.DeadlineExceeded }
 
 // connected returns the connection, or a new one.
 func (s *server) connected(ctx context.Context) (*sftp.Client, error) {
@@ -153,11 +183,11 @@ func (s *server) connected(ctx context.Context) (*sftp.Client, error) {
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, func() { pipe.Close() })()
-	c, err = sftp.NewClientPipe(pipe, pipe, sftp.UseConcurrentWrites(true), sftp.UseFstat(true), sftp.MaxConcurrentRequestsPerFile(atOnce))
+	c, err = sftp.NewClientPipe(countedReader{pipe, &s.received}, pipe, sftp.UseConcurrentWrites(true), sftp.UseFstat(true), sftp.MaxConcurrentRequestsPerFile(atOnce))
 	if err != nil {
 		pipe.Close()
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, s.unanswered(ctx)
 		}
 		return nil, s.unreached(pipe.Says(), err)
 	}
@@ -179,8 +209,12 @@ func (s *server) unreached(says string, err error) error {
 	lines := strings.Split(says, "\n")
 	first, last := strings.TrimSpace(lines[0]), strings.TrimSpace(lines[len(lines)-1])
 	switch {
+	case strings.Contains(says, "REMOTE HOST IDENTIFICATION HAS CHANGED"):
+		return &refused{"the key of " + s.host + " is not the one that ssh knows: it was set up anew, or another machine answers", "find out which, before you remove the old key with ssh-keygen -R"}
 	case strings.Contains(says, "ost key verification failed"):
-		return &refused{"ssh does not know the key of " + s.host + ", or another one", "log in there once with ssh, and see that the key is the right one"}
+		return &refused{"ssh does not know the key of " + s.host, "log in there once with ssh, and compare the key"}
+	case strings.Contains(strings.ToLower(says), "bad configuration option"), strings.Contains(says, "Bad port"):
+		return &refused{"ssh says: " + first, "ssh has to work there by itself"}
 	case strings.Contains(says, "Permission denied ("):
 		return &refused{"ssh is not let in: " + last, "it has to work without a question: have a key for it in your agent, or one without a passphrase in ~/.ssh"}
 	case strings.Contains(says, "subsystem request failed"):
@@ -189,8 +223,10 @@ func (s *server) unreached(says string, err error) error {
 		return fmt.Errorf("ssh says: %s: %s", first, last)
 	case says != "":
 		return errors.New("ssh says: " + says)
+	case strings.Contains(err.Error(), "receiving version packet"):
+		return &refused{s.host + " answers with something else than SFTP", "what a login there prints by itself (in .bashrc, or a forced command) has to go"}
 	}
-	return fmt.Errorf("connect by ssh: %w", err)
+	return errors.New("the connection to " + s.host + " was lost")
 }
 
 // explain says in plain words what a server has answered. What Litestream goes by stays as it is.
@@ -220,13 +256,47 @@ func (s *server) ask(ctx context.Context, f func(c *sftp.Client) error) error {
 
 func (s *server) list(ctx context.Context, dir string) (entries []fs.DirEntry, err error) {
 	err = s.ask(ctx, func(c *sftp.Client) error {
+		done := s.bound(c)
 		all, err := c.ReadDir(dir)
+		if done() {
+			return &refused{dir + " there has more than is ever looked at", "name another place"}
+		}
 		for _, info := range all {
-			entries = append(entries, fs.FileInfoToDirEntry(info))
+			// Others lead elsewhere.
+			if name := info.Name(); name != "" && name != "." && name != ".." && !strings.Contains(name, "/") {
+				entries = append(entries, fs.FileInfoToDirEntry(info))
+			}
 		}
 		return err
 	})
 	return entries, err
+}
+
+// bound ends the connection if a server sends too much for a list, until done is called, which tells whether it was that. Other answers are few of
+// these bytes.
+func (s *server) bound(c *sftp.Client) (done func() bool) {
+	began, end, ended := s.received.Load(), make(chan struct{}), make(chan bool, 1)
+	go func() {
+		for every := time.NewTicker(10 * time.Millisecond); ; {
+			select {
+			case <-end:
+				every.Stop()
+				ended <- false
+				return
+			case <-every.C:
+			}
+			if s.received.Load()-began > mostListed {
+				c.Close()
+				every.Stop()
+				ended <- true
+				return
+			}
+		}
+	}()
+	return func() bool {
+		close(end)
+		return <-ended
+	}
 }
 
 func (s *server) read(ctx context.Context, name string) (data []byte, err error) {

@@ -6,15 +6,18 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/pkg/sftp"
 	"github.com/superfly/ltx"
 	"golang.org/x/sys/unix"
 
@@ -292,17 +295,72 @@ func TestServerLost(t *testing.T) {
 func TestUnreached(t *testing.T) {
 	s := newServer("h.example", nil)
 	for says, want := range map[string]string{
-		"Host key verification failed.":                              "ssh does not know the key of h.example, or another one",
-		"u@h.example: Permission denied (publickey,password).":       "ssh is not let in: u@h.example: Permission denied (publickey,password).",
-		"subsystem request failed on channel 0":                      "h.example has no SFTP",
-		"No key is known.\r\nHost key verification failed.\r":        "ssh does not know the key of h.example, or another one",
-		"ssh: connect to host h.example port 22: Connection refused": "",
+		"Host key verification failed.":                                                                   "ssh does not know the key of h.example",
+		"u@h.example: Permission denied (publickey,password).":                                            "ssh is not let in: u@h.example: Permission denied (publickey,password).",
+		"subsystem request failed on channel 0":                                                           "h.example has no SFTP",
+		"No key is known.\r\nHost key verification failed.\r":                                             "ssh does not know the key of h.example",
+		"@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\nHost key verification failed.": "the key of h.example is not the one that ssh knows: it was set up anew, or another machine answers",
+		"config: line 1: Bad configuration option: x\nconfig: terminating, 1 bad configuration options":   "ssh says: config: line 1: Bad configuration option: x",
+		"ssh: connect to host h.example port 22: Connection refused":                                      "",
 		"": "",
 	} {
 		err := s.unreached(says, io.ErrUnexpectedEOF)
 		var no *refused
 		if errors.As(err, &no) != (want != "") || want != "" && no.Error() != want {
 			t.Errorf("%q: %v", says, err)
+		}
+	}
+}
+
+// endless is a directory that has entries without end, and some that lead elsewhere.
+type endless struct{ long bool }
+
+func (e endless) Filelist(*sftp.Request) (sftp.ListerAt, error) { return e, nil }
+
+func (e endless) ListAt(list []os.FileInfo, offset int64) (int, error) {
+	if !e.long && offset > 0 {
+		return 0, io.EOF
+	}
+	if !e.long {
+		for i, name := range []string{"", ".", "..", "a/b", "../x", "a"} {
+			list[i] = named(name)
+		}
+		return 6, io.EOF
+	}
+	for i := range list {
+		list[i] = named(strings.Repeat("x", 200) + strconv.FormatInt(offset+int64(i), 10))
+	}
+	return len(list), nil
+}
+
+type named string
+
+func (n named) Name() string       { return string(n) }
+func (n named) Size() int64        { return 0 }
+func (n named) Mode() fs.FileMode  { return fs.ModeDir | 0o700 }
+func (n named) ModTime() time.Time { return time.Time{} }
+func (n named) IsDir() bool        { return true }
+func (n named) Sys() any           { return nil }
+
+// piped is a connection to a server in this process.
+type piped struct{ net.Conn }
+
+func (piped) Says() string { return "" }
+
+// What a server lists is bounded, and leads nowhere else.
+func TestHostileServer(t *testing.T) {
+	for _, long := range []bool{false, true} {
+		s := newServer("h", func() (connection, error) {
+			mine, its := net.Pipe()
+			go func() { _ = sftp.NewRequestServer(its, sftp.Handlers{FileList: endless{long}}).Serve() }()
+			return piped{mine}, nil
+		})
+		dirs, _, err := directory{s, "/"}.entries(t.Context())
+		switch {
+		case long && !errors.As(err, new(*refused)):
+			t.Errorf("a list without end: %d, %v", len(dirs), err)
+		case !long && (err != nil || !slices.Equal(dirs, []string{"a"})):
+			t.Errorf("it leads to %q, %v", dirs, err)
 		}
 	}
 }
