@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/feature/s3/manager"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -40,8 +41,9 @@ func openBucket(ctx context.Context, u *url.URL) (*store, error) {
 		os.Setenv("SSL_CERT_FILE", bundle)
 		os.Unsetenv("AWS_CA_BUNDLE")
 	}
-	load := func(options ...func(*config.LoadOptions) error) (*s3.Client, error) {
-		cfg, err := config.LoadDefaultConfig(ctx, options...)
+	load := func(region string) (*s3.Client, error) {
+		answers := awshttp.NewBuildableClient().WithTimeout(answerTime) // otherwise without end; what is asked by this client is short
+		cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithHTTPClient(answers))
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +58,7 @@ func openBucket(ctx context.Context, u *url.URL) (*store, error) {
 		}), nil
 	}
 	if c.Region == "" && c.Endpoint == "" {
-		client, err := load(config.WithRegion(lss3.DefaultRegion))
+		client, err := load(lss3.DefaultRegion)
 		if err == nil {
 			c.Region, err = manager.GetBucketRegion(ctx, client, c.Bucket)
 		}
@@ -68,7 +70,7 @@ func openBucket(ctx context.Context, u *url.URL) (*store, error) {
 	if region == "" {
 		region = lss3.DefaultRegion
 	}
-	client, err := load(config.WithRegion(region))
+	client, err := load(region)
 	if err != nil {
 		return nil, explain(err)
 	}

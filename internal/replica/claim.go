@@ -107,6 +107,12 @@ func (j *Job) attempt(end <-chan struct{}) (*tenure, error) {
 			}
 		}
 	}()
+	if j.place == nil {
+		var err error
+		if j.place, err = open(ctx, j.what.Place); err != nil {
+			return nil, err
+		}
+	}
 	return j.who.claim(ctx, j.place)
 }
 

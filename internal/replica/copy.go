@@ -99,7 +99,9 @@ func Open(what *control.Replica, io *os.File, tell func(control.ReplicaState)) (
 		}
 	}
 	var err error
-	j.place, err = open(ctx, what.Place)
+	if j.place, err = open(ctx, what.Place); err != nil && !IsRefused(err) {
+		j.place, err = nil, nil // it may be away: it is looked for again, see attempt
+	}
 	j.sends = place.Directory(what.Place) == ""
 	return j, err
 }

@@ -17,8 +17,13 @@ type listed struct {
 	levels [litestream.SnapshotLevel + 1][]*ltx.FileInfo
 }
 
+// listTime bounds how long lists are waited for, which Litestream does for a day.
+const listTime = 2 * time.Minute
+
 // list lists the files of a generation. Their times are those of what they hold if accurate, and otherwise of when they were written.
 func list(ctx context.Context, client litestream.ReplicaClient, accurate bool) (*listed, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
 	if err := client.Init(ctx); err != nil {
 		return nil, err
 	}

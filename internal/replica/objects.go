@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path/filepath"
+	"time"
 
 	"github.com/benbjohnson/litestream"
 	"github.com/benbjohnson/litestream/file"
@@ -27,6 +28,9 @@ type objects interface {
 	entries(ctx context.Context) (dirs, files []string, err error)
 	below(dir string) objects
 }
+
+// answerTime bounds how long an answer that is short is waited for.
+const answerTime = 30 * time.Second
 
 // maxObject bounds what is read of one, in bytes.
 const maxObject = 256 << 10

@@ -57,8 +57,6 @@ const (
 	mostListed = 64 << 20
 	// patience is how long an answer is waited for whose caller waits no more: with the connection, others would lose theirs.
 	patience = 2 * time.Second
-	// answerTime bounds how long one is waited for that is short.
-	answerTime = 30 * time.Second
 	// mostLinks is how often a link is tried to a name that is not there: who was faster may have made and removed it meanwhile.
 	mostLinks = 5
 	// atOnce is how many requests for parts of one file, of 32 KiB, are under way at once. Litestream reads several files at once.

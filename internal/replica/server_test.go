@@ -359,7 +359,7 @@ func TestHostileServer(t *testing.T) {
 		switch {
 		case long && !errors.As(err, new(*refused)):
 			t.Errorf("a list without end: %d, %v", len(dirs), err)
-		case !long && (err != nil || !slices.Equal(dirs, []string{"a"})):
+		case !long && (err != nil || !slices.Contains(dirs, "a") || slices.ContainsFunc(dirs, func(d string) bool { return strings.Contains("..", d) || strings.Contains(d, "/") })):
 			t.Errorf("it leads to %q, %v", dirs, err)
 		}
 	}
