@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -24,6 +25,7 @@ import (
 	"github.com/riverlytech/art/internal/replica/ssh"
 	"github.com/riverlytech/art/internal/version"
 	"github.com/riverlytech/art/libexec"
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 const prog = "art-replicate"
@@ -80,6 +82,8 @@ func run(args []string) error {
 		return remove(args[0], args[1] == "true", args[2] == "true")
 	case word == "release" && len(args) == 2:
 		return release(args[0], args[1])
+	case word == "copied" && len(args) == 2:
+		return answer(copied(args[0], args[1]))
 	case word == "fetch" && len(args) == 6:
 		return answer(fetch(args[0], args[1], args[2], args[3], args[4] == "true", args[5] == "true"))
 	}
@@ -175,6 +179,23 @@ func giveWay() {
 	// Among sessions of terminals, of which art has begun one for this process, only this counts where the kernel groups by them (sched(7), The
 	// autogroup feature).
 	_ = os.WriteFile("/proc/self/autogroup", []byte(strconv.Itoa(niceness)), 0)
+}
+
+// copied fails unless a database says that it is copied to a place.
+func copied(database, url string) error {
+	if err := confine.Replicate([]string{filepath.Dir(database)}, nil); err != nil {
+		return err
+	}
+	s, err := sqlvfs.Open(database, sqlvfs.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	places, err := sqlvfs.Query(s, (*sqlvfs.Tx).Copied)
+	if err == nil && !slices.Contains(places, url) {
+		err = errors.New("it is not copied there")
+	}
+	return err
 }
 
 // hear hears what art says, until it closes standard input or has ended.

@@ -72,7 +72,7 @@ var mode = Flag{Name: "mode", Arg: "MODE", Choices: "direct overlay", Default: "
 var session = []Flag{
 	{Name: "mount", Short: "m", Arg: "DIR", Offer: Directories, Default: "the current directory", Says: "the workspace, a directory of the host",
 		More: "The settings of the user can name another one."},
-	{Name: "db", Short: "d", Arg: "DB", Offer: Files, Says: `the database that takes what is written; "art run" has one for each workspace`,
+	{Name: "db", Short: "d", Arg: "DB", Offer: Files, Says: `the database that takes what is written, or the URL of its copy; "art run" has one for each workspace`,
 		More: "It is made, readable by its owner alone, if it is not there. One session at a time may use it. A URL as of --replicate is that of its copy: the database is brought back from there, as far as it is not here, and replicated there."},
 	{Name: "name", Arg: "NAME", Default: "as the directory", Says: "what the workspace is called in the guest and in the database"},
 	{Name: "home", Arg: "NAME", Offer: Homes, Default: "that of the preset", Says: "a home that sessions in other workspaces share: logins, settings and caches",

@@ -44,7 +44,7 @@ var (
 	workspace = Flag{Name: "mount", Short: "m", Also: "workspace", Arg: "DIR", Offer: Directories, Default: "the current directory", Says: "the workspace on the host"}
 	database  = Flag{Name: "db", Short: "d", Arg: "DB", Offer: Files, Says: "the database",
 		More: `Without it, art takes the one that "art run" keeps for the workspace.`}
-	lookedInto = Flag{Name: database.Name, Short: database.Short, Arg: database.Arg, Offer: database.Offer, Says: database.Says,
+	lookedInto = Flag{Name: database.Name, Short: database.Short, Arg: database.Arg, Offer: database.Offer, Says: "the database, or the URL of its copy",
 		More: database.More + ` It may be the URL that "art run --replicate" copies to, of which pages are fetched as they are needed.`}
 	agent = Flag{Name: "agent", Arg: "NAME", Offer: Agents, Says: "an agent of your own, whose workspace and database these are"}
 	adopt = Flag{Name: "adopt", Says: "the workspace was moved here, or is a copy that takes its place",

@@ -151,10 +151,29 @@ func (o *request) nameRemote(user *config.Settings) error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256([]byte(u.String()))
 	o.remote, o.Replicate, o.token = o.Database, o.Database, rand.Text()
+	if own := (request{Options: o.Options, user: user}); own.findOwn(user) == nil && own.isCopiedTo(o.remote) {
+		o.Workspace, o.Database, o.sub, o.known = own.Workspace, own.Database, own.sub, true
+		return nil
+	}
+	sum := sha256.Sum256([]byte(u.String()))
 	o.Database = filepath.Join(databases, path.Base(u.Path)+"-"+hex.EncodeToString(sum[:4])+".db")
 	return nil
+}
+
+// findOwn finds the database of the workspace.
+func (o *request) findOwn(user *config.Settings) error {
+	o.Database, o.Adopt = "", false
+	return o.findDatabase(user)
+}
+
+// isCopiedTo tells whether the database says that it is copied to a place.
+func (o *request) isCopiedTo(url string) bool {
+	if _, err := os.Lstat(o.Database); err != nil {
+		return false
+	}
+	cmd, err := replicator(o.Workspace, "copied", o.Database, url)
+	return err == nil && cmd.Run() == nil // what else there is to say of it comes later
 }
 
 // fetchRemote brings it back.
@@ -180,7 +199,12 @@ func (o *request) fetchRemote() error {
 		return nil
 	}
 	if text, hint, told := strings.Cut(string(failure), "\n"); told {
-		return cli.WithHint(errors.New(text), strings.TrimSpace(hint))
+		if hint = strings.TrimSpace(hint); hint == "" {
+			if _, err := os.Lstat(database); err == nil {
+				hint = "what is here goes on without the copy: art run --replicate none -d " + shellWord(database)
+			}
+		}
+		return cli.WithHint(errors.New(text), hint)
 	}
 	return fmt.Errorf("open the database %s: art-replicate ended: %w", cli.Printable(o.remote), err)
 }

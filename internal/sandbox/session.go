@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -147,6 +148,9 @@ func Run(options *Options) (code int, err error) {
 	refusal := deviceRefusal()
 	if err := o.fetchRemote(); err != nil {
 		return cli.ExitArt, err
+	}
+	if _, err := os.Lstat(o.Database); o.remote != "" && errors.Is(err, fs.ErrNotExist) {
+		s.fresh = true // it is new, since there was no copy either
 	}
 	defer o.releaseRemote(s)
 	if err := s.prepare(o, refusal); err != nil {

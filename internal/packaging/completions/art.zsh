@@ -94,7 +94,7 @@ _art_spec() {
         'doctor:look whether this host has what a session needs')
       specs=(
         '(-m --mount)'{-m,--mount=}'[the workspace, a directory of the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database that takes what is written]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database that takes what is written, or the URL of its copy]:DB:_files'
         --name='[what the workspace is called in the guest and in the database]:NAME: '
         --home='[a home that sessions in other workspaces share]:NAME: _art_homes'
         --agent='[an agent of your own]:NAME: _art_agents'
@@ -134,7 +134,7 @@ _art_spec() {
       own=()
       specs=(
         '(-m --mount)'{-m,--mount=}'[the workspace, a directory of the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database that takes what is written]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database that takes what is written, or the URL of its copy]:DB:_files'
         --name='[what the workspace is called in the guest and in the database]:NAME: '
         --home='[a home that sessions in other workspaces share]:NAME: _art_homes'
         --agent='[an agent of your own]:NAME: _art_agents'
@@ -174,7 +174,7 @@ _art_spec() {
       specs=(
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
-        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database, or the URL of its copy]:DB:_files'
         --name='[the name of the workspace in the database]:NAME: '
         --adopt'[the workspace was moved here, or is a copy that takes its place]'
         --patch'[a unified diff that "git apply" and "patch -p1" take]'
@@ -247,7 +247,7 @@ _art_spec() {
       own=()
       specs=(
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database, or the URL of its copy]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --all'[show each path]'
         --json'[print an object]'
@@ -258,7 +258,7 @@ _art_spec() {
       own=()
       specs=(
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database, or the URL of its copy]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --command='[show what the commands that match it have changed and reached, as "art timeline" does]:PATTERN: '
         --verify'[say whether what sessions have recorded is as they have sealed it at their end, and exit with 1 if not]'
@@ -272,7 +272,7 @@ _art_spec() {
       own=()
       specs=(
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database, or the URL of its copy]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --json'[print an object for each range of lines]'
         '(- *)'--help'[print help]'
@@ -283,7 +283,7 @@ _art_spec() {
       own=()
       specs=(
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database, or the URL of its copy]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --command='[only the commands that match it]:PATTERN: '
         --all'[also commands that have changed nothing, and all paths]'
@@ -296,7 +296,7 @@ _art_spec() {
       own=()
       specs=(
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database, or the URL of its copy]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         '(-f --follow)'{-f,--follow}'[show what a session that runs has done, and what it does, until it ends]'
         --live'[show what a session that runs has done]'
@@ -632,7 +632,7 @@ _art_spec() {
       own=()
       specs=(
         '(-m --mount)'{-m,--mount=}'[the workspace, a directory of the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database that takes what is written]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database that takes what is written, or the URL of its copy]:DB:_files'
         --name='[what the workspace is called in the guest and in the database]:NAME: '
         --home='[a home that sessions in other workspaces share]:NAME: _art_homes'
         --agent='[an agent of your own]:NAME: _art_agents'
@@ -693,7 +693,7 @@ _art_spec() {
       own=()
       specs=(
         '(-m --mount)'{-m,--mount=}'[the workspace, a directory of the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database that takes what is written]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database that takes what is written, or the URL of its copy]:DB:_files'
         --name='[what the workspace is called in the guest and in the database]:NAME: '
         --home='[a home that sessions in other workspaces share]:NAME: _art_homes'
         --agent='[an agent of your own]:NAME: _art_agents'
@@ -863,7 +863,7 @@ _art_spec() {
       specs=(
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
-        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database, or the URL of its copy]:DB:_files'
         --name='[the name of the workspace in the database]:NAME: '
         --adopt'[the workspace was moved here, or is a copy that takes its place]'
         --patch'[a unified diff that "git apply" and "patch -p1" take]'
@@ -936,7 +936,7 @@ _art_spec() {
       own=()
       specs=(
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database, or the URL of its copy]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --all'[show each path]'
         --json'[print an object]'
@@ -947,7 +947,7 @@ _art_spec() {
       own=()
       specs=(
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database, or the URL of its copy]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --command='[show what the commands that match it have changed and reached, as "art timeline" does]:PATTERN: '
         --verify'[say whether what sessions have recorded is as they have sealed it at their end, and exit with 1 if not]'
@@ -961,7 +961,7 @@ _art_spec() {
       own=()
       specs=(
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database, or the URL of its copy]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --json'[print an object for each range of lines]'
         '(- *)'--help'[print help]'
@@ -972,7 +972,7 @@ _art_spec() {
       own=()
       specs=(
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database, or the URL of its copy]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --command='[only the commands that match it]:PATTERN: '
         --all'[also commands that have changed nothing, and all paths]'
@@ -985,7 +985,7 @@ _art_spec() {
       own=()
       specs=(
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
-        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-d --db)'{-d,--db=}'[the database, or the URL of its copy]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         '(-f --follow)'{-f,--follow}'[show what a session that runs has done, and what it does, until it ends]'
         --live'[show what a session that runs has done]'
