@@ -125,7 +125,8 @@ func (c *chained) LTXFiles(ctx context.Context, level int, seek ltx.TXID, accura
 	return ltx.NewFileInfoSliceIterator(all), err
 }
 
-// before returns the files of the base. They are listed once: nobody writes there any more.
+// before returns the files of the base. They are listed once. A session that was taken over may still write and merge
+// there; what is behind the last one is left out.
 func (c *chained) before(ctx context.Context, level int, accurate bool) ([]*ltx.FileInfo, error) {
 	key := listKey{level, accurate}
 	c.mu.Lock()
