@@ -25,8 +25,9 @@ import (
 )
 
 const (
-	// look is how often the log is looked at. With the time that a store takes, it is how far the copy is behind.
-	look = 250 * time.Millisecond
+	// look is how often the log is looked at. With the time that a store takes, it is how far the copy is behind; each look makes files durable, which
+	// the session feels: git add and commit take 8 % longer with it, and 10 % with 250 ms.
+	look = 400 * time.Millisecond
 	// retryMost is the longest time between two attempts at a store that is away.
 	retryMost = 5 * time.Second
 	// claimTime bounds an attempt to find out what is at a place, before anything is copied.
