@@ -24,7 +24,7 @@ type serverFiles struct {
 	path   string
 
 	made sync.Map // of directories, which are there
-	left sync.Map // of files that are cut off, and could not be removed
+	left sync.Map // of files that an attempt has left which failed: the connection that would remove them may be gone
 }
 
 func (c *serverFiles) Type() string               { return "sftp" }
@@ -118,15 +118,17 @@ func (c *serverFiles) WriteLTXFile(ctx context.Context, level int, from, to ltx.
 			info.Size, err = f.ReadFromWithConcurrency(io.MultiReader(&header, r), atOnce)
 			return err
 		})
+		// Times are in seconds there. The next one, lest a state be taken for one of a time before it.
+		info.CreatedAt = time.Unix((h.Timestamp+999)/1000, 0).UTC()
+		if err == nil {
+			err = client.Chtimes(made, info.CreatedAt, info.CreatedAt)
+		}
+		if err == nil {
+			err = replaceThere(client, made, name)
+		}
 		if err != nil {
 			c.made.Delete(path.Dir(name)) // it may be gone
 			c.left.Store(made, true)
-			return err
-		}
-		// Times are in seconds there. The next one, lest a state be taken for one of a time before it.
-		info.CreatedAt = time.Unix((h.Timestamp+999)/1000, 0).UTC()
-		if err = client.Chtimes(made, info.CreatedAt, info.CreatedAt); err == nil {
-			err = replaceThere(client, made, name)
 		}
 		return err
 	})
