@@ -484,3 +484,27 @@ func TestRefusedAfterTheSwap(t *testing.T) {
 		t.Errorf("the second has not lost the place: %v", err)
 	}
 }
+
+// unanswered are objects of a place that takes each request, and never answers.
+type unanswered struct{ objects }
+
+func (unanswered) get(ctx context.Context, _ string) ([]byte, string, error) {
+	<-ctx.Done()
+	return nil, "", ctx.Err()
+}
+
+// An answer that never comes does not keep the lease from being renewed: who asks without a limit of its own waits no longer than for a claim.
+func TestNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := &tenure{store: &store{own: unanswered{}}, gone: make(chan struct{}), asking: make(chan struct{}, 1)}
+		began := time.Now()
+		if err := held.confirm(context.Background()); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != claimTime {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		select {
+		case held.asking <- struct{}{}:
+		default:
+			t.Error("nobody else can ask")
+		}
+	})
+}

@@ -364,3 +364,38 @@ func TestGoesOnElsewhere(t *testing.T) {
 	d.session(false, func(s *sqlvfs.Store) { d.write(s, "last", 100_000) })
 	d.check()
 }
+
+// A session removes old generations at its end, too, however short it was; and none that a later one goes on from.
+func TestShortSessionPrunes(t *testing.T) {
+	work := t.TempDir()
+	d := &disk{t: t, path: filepath.Join(work, "a.db"), dir: filepath.Join(work, "copy"), want: map[string][]byte{}}
+	d.session(false, func(s *sqlvfs.Store) { d.write(s, "first", 1000) })
+	place, err := open(t.Context(), "file://"+d.dir)
+	must(t, err)
+	head, tag, err := readHead(t.Context(), place.own)
+	must(t, err)
+	old := Generation{ID: "OLD", Began: time.Now().Add(-3 * retention)}
+	must(t, os.MkdirAll(filepath.Join(d.dir, old.dir(), "ltx/0"), 0o700))
+	head.Generations[0].Began = time.Now().Add(-2 * retention)
+	first := head.Generations[0]
+	head.Generations = []Generation{old, first}
+	_, err = place.own.swap(t.Context(), headName, head.marshal(), tag)
+	must(t, err)
+	job := func() { // which ends as soon as it has the place
+		cmd := exec.Command(os.Args[0], "copy", d.path, d.dir, "1000000000")
+		must(t, cmd.Run()) // its standard input is at its end
+	}
+	job()
+	head, _, err = readHead(t.Context(), place.own)
+	must(t, err)
+	if _, there := head.generation(old.ID); there {
+		t.Errorf("the old one is there: %+v", head.Generations)
+	}
+	if _, err := os.Stat(filepath.Join(d.dir, old.dir())); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its files are there: %v", err)
+	}
+	if _, there := head.generation(first.ID); !there {
+		t.Errorf("the one that the last goes on from is gone: %+v", head.Generations)
+	}
+	d.check()
+}
