@@ -21,8 +21,8 @@ type objects interface {
 	// get returns one, and its tag. The error is fs.ErrNotExist if there is none.
 	get(ctx context.Context, name string) (data []byte, tag string, err error)
 	// swap writes one in the place of that with a tag, or, with none, where there is none. It returns the new tag. The error is
-	// fs.ErrExist if another one is there, also where two swap it at once, and fs.ErrNotExist if the one with the tag is gone. After any other error it may have been written, or be
-	// written later: but only in the place of that one.
+	// fs.ErrExist if another one is there, also where two swap it at once, and fs.ErrNotExist if the one with the tag is gone. After any
+	// other error it may have been written, or be written later: but only in the place of that one.
 	swap(ctx context.Context, name string, data []byte, tag string) (next string, err error)
 	// entries returns what is there, and below returns the objects of a directory of that.
 	entries(ctx context.Context) (dirs, files []string, err error)

@@ -149,8 +149,10 @@ func Run(options *Options) (code int, err error) {
 	if err := o.fetchRemote(); err != nil {
 		return cli.ExitArt, err
 	}
-	if _, err := os.Lstat(o.Database); o.remote != "" && errors.Is(err, fs.ErrNotExist) {
-		s.fresh = true // it is new, since there was no copy either
+	if o.remote != "" {
+		if _, err := os.Lstat(o.Database); errors.Is(err, fs.ErrNotExist) {
+			s.fresh = true // it is new, since there was no copy either
+		}
 	}
 	defer o.releaseRemote(s)
 	if err := s.prepare(o, refusal); err != nil {
