@@ -32,6 +32,9 @@ func (t *tx) copyUp(n *node) error {
 		if err := t.copyUp(parent); err != nil {
 			return err
 		}
+		if err := t.recordPlace(parent); err != nil {
+			return err
+		}
 	} else {
 		attr.Nlink = 0 // it may be open, but nobody finds it any more
 	}
@@ -90,6 +93,9 @@ func (t *tx) baseHas(p *node, name string) (bool, error) {
 	path, ok := t.baseChild(p, name)
 	if !ok {
 		return false, nil
+	}
+	if nothing, err := t.overNothing(p); nothing || err != nil {
+		return false, err
 	}
 	now, err := t.lstat(path)
 	switch {

@@ -54,7 +54,7 @@ func (o *Overlay) create(c Caller, parent Ino, name string, attr sqlvfs.Attr, ta
 		n := &node{ino: Ino(in.Ino), in: in, parentIno: p.ino}
 		t.add(n)
 		e = t.acquireEntry(n)
-		return nil
+		return t.attachBase(p, name, n)
 	})
 	return e, err
 }
@@ -276,9 +276,17 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 	// Where it has an entry of its own, what the base may have here is either its origin or something that it never was.
 	t.recordBaseline(p, name, n, !entry, seen)
 	if white {
-		return t.db.SetWhiteout(p.in, name)
+		return t.hide(p, name)
 	}
 	return nil
+}
+
+// hide has a directory hide the base's entry of a name.
+func (t *tx) hide(p *node, name string) error {
+	if err := t.recordPlace(p); err != nil {
+		return err
+	}
+	return t.db.SetWhiteout(p.in, name)
 }
 
 // checkEmpty returns ENOTEMPTY if a directory shows any entry, or has one that is not shown.

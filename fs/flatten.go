@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"strings"
 	"syscall"
 
 	"github.com/riverlytech/art/sqlvfs"
@@ -89,7 +90,7 @@ func (f *flattener) dir(ino Ino, path string) (complete bool, err error) {
 		}
 	}
 	if complete {
-		err = f.makeOpaque(ino)
+		err = f.makeOpaque(ino, path[strings.LastIndexByte(path, '/')+1:])
 	}
 	return complete, err
 }
@@ -194,9 +195,9 @@ func (f *flattener) addRow(dir Ino, e *DirEntry) error {
 	})
 }
 
-// makeOpaque makes a directory opaque that needs nothing of the base any more. The root has no origin,
+// makeOpaque makes a directory opaque that needs nothing of the base any more. name is its own. The root has no origin,
 // and its whiteouts speak of workspaces.
-func (f *flattener) makeOpaque(ino Ino) error {
+func (f *flattener) makeOpaque(ino Ino, name string) error {
 	return f.update(nobody, func(t *tx) error {
 		n, err := t.get(ino)
 		switch {
@@ -218,13 +219,13 @@ func (f *flattener) makeOpaque(ino Ino) error {
 		}
 		t.releaseOrigin(n.in)
 		f.opt.Progress(1, 0)
-		path := n.base.path
 		t.leaveBase(n)
 		n.base = nil
-		if path != "." {
-			return nil
+		p, err := t.get(n.parentIno)
+		if err != nil || !t.wouldLie(n, dentry{p, name}) {
+			return err
 		}
-		return t.db.SetWhiteout(t.db.Root(), t.name)
+		return t.db.SetWhiteout(p.in, name) // until the parent shows nothing of the base either
 	})
 }
 

@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"cmp"
 	"errors"
 	"syscall"
 	"time"
@@ -64,6 +65,9 @@ func (t *tx) find(p *node, name string, host *HostDir) (n *node, ttl time.Durati
 	path, ok := t.baseChild(p, name)
 	if !ok {
 		return nil, t.forever(), syscall.ENOENT
+	}
+	if nothing, err := t.overNothing(p); nothing || err != nil {
+		return nil, BaseTTL, cmp.Or(err, error(syscall.ENOENT))
 	}
 	if err := t.watch(p); err != nil {
 		return nil, 0, err
@@ -148,8 +152,6 @@ func (t *tx) deltaNode(p *node, name string, c sqlvfs.Child) (*node, error) {
 }
 
 // attachBase tells a node of the delta where its origin is, if the base it is in is the one we have.
-// The workspace itself, made by a push and so without an origin, is laid over the host's, unless
-// the guest has removed that one before.
 func (t *tx) attachBase(p *node, name string, n *node) error {
 	if t.host == nil {
 		return nil
@@ -160,20 +162,14 @@ func (t *tx) attachBase(p *node, name string, n *node) error {
 		}
 		return nil
 	}
-	if t.inner || p.ino != RootIno || name != t.name || !n.in.Attr.IsDir() {
+	if !n.in.Attr.IsDir() {
 		return nil
 	}
-	names, err := t.db.Whiteouts(p.in)
-	if err != nil {
-		return err
+	path, ok, err := t.laidOver(p, name)
+	if ok {
+		n.base = &base{path: path}
 	}
-	for _, w := range names {
-		if w == name {
-			return nil
-		}
-	}
-	n.base = &base{path: "."}
-	return nil
+	return err
 }
 
 // untouched returns the node of an object of the base.

@@ -66,8 +66,8 @@ func (t *tx) replace(from, to dentry, src, dst *node) error {
 		return err
 	}
 	if dst != nil {
-		// The base's entry below needs no whiteout, unless it is the workspace: the new entry hides it.
-		if err := t.unlink(to.dir, to.name, dst, t.isWorkspace(to)); err != nil {
+		// The base's entry below needs no whiteout, unless the new one would be laid over it: that hides it.
+		if err := t.unlink(to.dir, to.name, dst, t.wouldLie(src, to)); err != nil {
 			return err
 		}
 	}
@@ -78,7 +78,7 @@ func (t *tx) replace(from, to dentry, src, dst *node) error {
 	return nil
 }
 
-// exchange has src and dst change places. What the base has there needs no whiteout, unless it is the workspace: both
+// exchange has src and dst change places. What the base has there needs no whiteout, unless they would be laid over it: both
 // names go on to be in the delta.
 func (t *tx) exchange(from, to dentry, src, dst *node) error {
 	for _, n := range []*node{src, dst} {
@@ -99,8 +99,8 @@ func (t *tx) exchange(from, to dentry, src, dst *node) error {
 			t.recordBaseline(at.dir, at.name, n, true, t.baseline(n))
 			t.uncountName(at.dir, at.name, n)
 		}
-		if t.isWorkspace(at) {
-			if err := t.db.SetWhiteout(at.dir.in, at.name); err != nil {
+		if t.wouldLie([]*node{dst, src}[i], at) {
+			if err := t.hide(at.dir, at.name); err != nil {
 				return err
 			}
 		}
@@ -144,10 +144,11 @@ func (t *tx) mayReplace(src, dst *node) error {
 	return nil
 }
 
-// isWorkspace tells whether a place is the workspace's. What comes there needs a whiteout of the workspace beside it, or
-// attachBase would take it for a pushed one, and lay it over the host's.
-func (t *tx) isWorkspace(at dentry) bool {
-	return t.host != nil && at.dir.ino == RootIno && at.name == t.name
+// wouldLie tells whether a node that comes to a place would be laid over what the base has there, see [tx.laidOver]: then it
+// needs a whiteout beside it. At the workspace's, all do.
+func (t *tx) wouldLie(n *node, at dentry) bool {
+	path, ok := t.baseChild(at.dir, at.name)
+	return ok && (path == "." || n.attrOf().IsDir() && t.bothSides(path))
 }
 
 // prepareMove gives a node all that it needs to be the same at another place.
@@ -171,7 +172,7 @@ func (t *tx) move(from, to dentry, src *node, white bool) error {
 		return err
 	}
 	if white {
-		if err := t.db.SetWhiteout(from.dir.in, from.name); err != nil {
+		if err := t.hide(from.dir, from.name); err != nil {
 			return err
 		}
 	}
@@ -195,6 +196,11 @@ func (t *tx) link(to dentry, n *node) error {
 	if n.in.Attr.IsDir() {
 		addSubdirectory(to.dir, 1)
 		n.parentIno = to.dir.ino
+		if n.base == nil {
+			if err := t.attachBase(to.dir, to.name, n); err != nil {
+				return err
+			}
+		}
 	}
 	n.in.Change(sqlvfs.Now())
 	t.db.Dirty(n.in)
@@ -208,15 +214,20 @@ func (t *tx) moved(from, to dentry) {
 	t.modified(to.dir, now)
 }
 
-// recordOrigin writes down an origin that so far followed from the node's place: the workspace's, when
-// it came from a push.
+// recordOrigin writes down an origin that so far followed from the node's place, see [tx.laidOver].
 func (t *tx) recordOrigin(n *node) error {
 	if !n.inBase() || n.in.Origin != nil || n.ino == RootIno {
 		return nil
 	}
-	now, err := t.mustLstat(n.base.path)
-	if err != nil {
+	now, err := t.lstat(n.base.path)
+	switch {
+	case err != nil:
 		return err
+	case n.base.path != "." && (oneOf(now.err, syscall.ENOENT, syscall.ENOTDIR) || now.err == nil && !now.attr.IsDir()):
+		t.standAlone(n.base.path)
+		return nil
+	case now.err != nil:
+		return now.err
 	}
 	t.db.SetOrigin(n.in, &sqlvfs.Origin{Base: t.name, Path: n.base.path, Number: uint64(n.in.Ino), Fingerprint: now.fp, Mode: now.attr.Mode})
 	return nil

@@ -57,6 +57,12 @@ func (tx *Tx) Whiteouts(dir *Inode) ([]string, error) {
 	return list, nil
 }
 
+// Hides tells whether the directory hides the host entry of a name, also from who would look below an entry of its own.
+func (tx *Tx) Hides(dir *Inode, name string) (bool, error) {
+	err := tx.loadDir(dir)
+	return dir.whiteout[name], err
+}
+
 // Link gives an inode a name, which must be a [ValidName], replacing an entry that is there. Link counts are the caller's.
 func (tx *Tx) Link(dir *Inode, name string, in *Inode) error {
 	if !tx.changing {

@@ -1,0 +1,157 @@
+package fs
+
+import (
+	"os"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// bothMake are directories of a repository that the guest makes first, and the host later.
+var bothMake = []struct{ dir, other string }{
+	{"ws/.git/objects/61", "ws/d"},
+	{"ws/.git/refs/heads/fix", "ws/.git/hooks"},
+	{"ws/bare.git/refs/tags/v1", "ws/objects"},
+}
+
+// What the host commits shows in directories that the guest has made before: of git's objects and references, and of no others.
+func TestBothSidesMakeADirectory(t *testing.T) {
+	for _, c := range bothMake {
+		t.Run(c.dir, func(t *testing.T) {
+			s := newSession(t)
+			for _, dir := range []string{".git/objects", ".git/refs/heads", "bare.git/refs/tags"} {
+				s.must(os.MkdirAll(s.base+"/"+dir, 0o755))
+			}
+			for _, dir := range []string{c.dir, c.other} {
+				s.must(s.mkdir(dir, 0o755))
+				s.write(dir+"/guest", []byte("guest"), 0)
+				s.missing(dir + "/host")
+				s.plant(dir[len("ws/"):]+"/host", []byte("host"))
+				s.plant(dir[len("ws/"):]+"/guest", []byte("not the guest's"))
+				s.plant(dir[len("ws/"):]+"/goes", []byte("host"))
+			}
+			check := func() {
+				t.Helper()
+				s.reads(c.dir+"/host", []byte("host"))
+				s.reads(c.dir+"/guest", []byte("guest"))
+				s.missing(c.other + "/host")
+				if got := s.names(c.other); got != "guest" {
+					t.Errorf("%s lists %q", c.other, got)
+				}
+			}
+			check()
+			s.remount(t)
+			check()
+
+			// What the guest does to the host's stays done.
+			s.must(s.unlink(c.dir + "/goes"))
+			s.write(c.dir+"/host", []byte("HO"), 0)
+			s.remount(t)
+			s.missing(c.dir + "/goes")
+			s.reads(c.dir+"/host", []byte("HOst"))
+			if got := s.names(c.dir); got != "guest host" {
+				t.Errorf("%s lists %q", c.dir, got)
+			}
+			s.must(s.rename(c.dir, c.dir+".x"))
+			s.reads(c.dir+".x/host", []byte("HOst"))
+			s.missing(c.dir)
+			s.remount(t)
+			s.reads(c.dir+".x/host", []byte("HOst"))
+			s.missing(c.dir)
+		})
+	}
+}
+
+// What the guest has removed stays so, whatever it puts in its place.
+func TestRemovedDirectoryIsNotLaidOver(t *testing.T) {
+	for _, c := range bothMake {
+		t.Run(c.dir, func(t *testing.T) {
+			s := newSession(t)
+			base := c.dir[len("ws/"):]
+			s.plant(base+"/host", []byte("host"))
+			s.must(s.unlink(c.dir + "/host"))
+			s.must(s.rmdir(c.dir))
+			s.must(s.mkdir(c.dir, 0o755))
+			empty := func(dir string) {
+				t.Helper()
+				s.missing(dir + "/host")
+				if got := s.names(dir); got != "" {
+					t.Errorf("%s lists %q", dir, got)
+				}
+			}
+			empty(c.dir)
+			s.remount(t)
+			empty(c.dir)
+
+			// Nor is one that has come over it.
+			s.plant(base+"2/host", []byte("host"))
+			s.must(s.unlink(c.dir + "2/host"))
+			s.must(s.rename(c.dir, c.dir+"2"))
+			empty(c.dir + "2")
+			s.remount(t)
+			empty(c.dir + "2")
+		})
+	}
+}
+
+// A directory that was laid over nothing is moved as any other, and what the host makes at its old place is not its own.
+func TestLaidOverNothing(t *testing.T) {
+	s := newSession(t)
+	s.must(os.MkdirAll(s.base+"/.git/refs/heads", 0o755))
+	for _, dir := range []string{"ws/.git/refs/heads/a", "ws/.git/refs/heads/a/b"} {
+		s.must(s.mkdir(dir, 0o755))
+	}
+	s.write("ws/.git/refs/heads/a/b/guest", []byte("guest"), 0)
+	s.must(s.rename("ws/.git/refs/heads/a", "ws/.git/old"))
+	s.plant(".git/refs/heads/a/b/host", []byte("host"))
+	check := func() {
+		t.Helper()
+		if got := s.names("ws/.git/old/b"); got != "guest" {
+			t.Errorf("the directory that was moved lists %q", got)
+		}
+		s.reads("ws/.git/refs/heads/a/b/host", []byte("host"))
+	}
+	check()
+	s.remount(t)
+	check()
+
+	// So it is removed, also where the host has something else than a directory.
+	s.must(s.mkdir("ws/.git/refs/heads/c", 0o755))
+	s.plant(".git/refs/heads/c", []byte("a file"))
+	s.write("ws/.git/refs/heads/c/guest", []byte("guest"), 0)
+	if got := s.names("ws/.git/refs/heads/c"); got != "guest" {
+		t.Errorf("over a file it lists %q", got)
+	}
+	s.must(s.unlink("ws/.git/refs/heads/c/guest"))
+	s.must(s.rmdir("ws/.git/refs/heads/c"))
+	s.missing("ws/.git/refs/heads/c")
+	if err := s.rmdir("ws/.git/refs/heads/c"); err != syscall.ENOENT {
+		t.Errorf("rmdir again: %v", err)
+	}
+}
+
+// The kernel keeps what it was told of such a directory no longer than of others.
+func TestBothSidesWhileMounted(t *testing.T) {
+	for name, deaf := range map[string]bool{"watched": false, "not watched": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMountedLike(t, &mounted{deaf: deaf})
+			m.plant(t, ".git/objects/aa/one", []byte("one"))
+			m.must(t, os.Mkdir(m.at("ws/.git/objects/61"), 0o755))
+			m.must(t, os.WriteFile(m.at("ws/.git/objects/61/guest"), []byte("guest"), 0o644))
+			if why := m.is("ws/.git/objects/61/host", "-") + m.lists(t, "ws/.git/objects/61", "guest"); why != "" {
+				t.Fatal(why)
+			}
+			m.plant(t, ".git/objects/61/host", []byte("host"))
+			soon(t, BaseTTL*6/5, func() string {
+				if why := m.is("ws/.git/objects/61/host", "host"); why != "" {
+					return why
+				}
+				return m.lists(t, "ws/.git/objects/61", "guest host")
+			})
+			time.Sleep(BaseTTL / 5)
+			m.plant(t, ".git/objects/61/more", []byte("more"))
+			soon(t, BaseTTL*6/5, func() string { return m.lists(t, "ws/.git/objects/61", "guest host more") })
+		})
+	}
+}
