@@ -23,8 +23,10 @@ func (p *Plan) findStale() {
 		return
 	}
 	_, guest, own := p.logs.of("HEAD")
-	if own && len(guest) > 0 && guest[len(guest)-1].to != co.gAt {
-		co.stale, co.gAt = true, guest[len(guest)-1].to
+	if own && len(guest) > 0 { // the index was made from the last one, whatever the host has had checked out meanwhile
+		if last := guest[len(guest)-1].to; last != co.gAt {
+			co.stale, co.gAt = true, last
+		}
 		return
 	}
 	_, hasBranch := p.g.own[co.g.sym]
