@@ -75,8 +75,12 @@ func (p *planner) repoAt(dir string) *repo {
 		p.repos[dir] = r
 		return r
 	}
-	own := n != nil && n.Origin != nil && n.Origin.Base == p.name && n.Origin.Path == dir
+	own := false
+	if n != nil {
+		own, r.err = p.ofHost(n, dir)
+	}
 	switch st, err := p.host.stat(dir); {
+	case r.err != nil:
 	case p.isRepo(dir) && n == nil && p.opt.allows(dir, true):
 		return nil
 	case p.isRepo(dir) && n == nil:
@@ -100,6 +104,29 @@ func (p *planner) repoAt(dir string) *repo {
 	}
 	p.repos[dir] = r
 	return r
+}
+
+// ofHost reports whether the guest's directory at a path is the host's: it is laid over that, or was before all of it was brought into
+// the database. That leaves a baseline, as does a directory that was removed, whose number another may have: that is younger.
+func (p *planner) ofHost(n *sqlvfs.Node, at string) (is bool, err error) {
+	if o := n.Origin; o != nil {
+		return o.Base == p.name && o.Path == at, nil
+	}
+	b := p.base[at]
+	if b == nil || b.Row != n.Ino {
+		return false, nil
+	}
+	err = p.store.View(func(tx *sqlvfs.Tx) error {
+		in, err := tx.Get(n.Ino)
+		if err != nil {
+			return err
+		}
+		defer tx.Put(in)
+		born, known, err := tx.Birth(in)
+		is = known && !born.Time().After(b.RowCtime.Time())
+		return err
+	})
+	return is, p.opt.reading(err)
 }
 
 // limitTo takes the paths that the user named. What is git's own in a repository is none by itself: references without
