@@ -32,7 +32,7 @@ func (t *tx) copyUp(n *node) error {
 		if err := t.copyUp(parent); err != nil {
 			return err
 		}
-		if err := t.recordPlace(parent); err != nil {
+		if err := t.recordMerge(parent); err != nil {
 			return err
 		}
 	} else {
@@ -94,7 +94,7 @@ func (t *tx) baseHas(p *node, name string) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	if nothing, err := t.overNothing(p); nothing || err != nil {
+	if nothing, err := t.baseAbsent(p); nothing || err != nil {
 		return false, err
 	}
 	now, err := t.lstat(path)

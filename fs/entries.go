@@ -283,7 +283,7 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 
 // hide has a directory hide the base's entry of a name.
 func (t *tx) hide(p *node, name string) error {
-	if err := t.recordPlace(p); err != nil {
+	if err := t.recordMerge(p); err != nil {
 		return err
 	}
 	return t.db.SetWhiteout(p.in, name)

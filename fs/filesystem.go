@@ -12,7 +12,7 @@
 // a regular file reads the origin's content where it has no chunk of its own. An object of the
 // base that was never changed has no row at all. So a chmod, a rename, or a link of something in
 // the base is one row; renaming a directory of any size is one row and one whiteout; and a
-// directory without an origin is opaque by itself, but for two kinds (bothsides.go).
+// directory without an origin is opaque by itself, but for two kinds (mergedir.go).
 package fs
 
 import (

@@ -222,7 +222,7 @@ func (f *flattener) makeOpaque(ino Ino, name string) error {
 		t.leaveBase(n)
 		n.base = nil
 		p, err := t.get(n.parentIno)
-		if err != nil || !t.wouldLie(n, dentry{p, name}) {
+		if err != nil || !t.wouldMerge(n, dentry{p, name}) {
 			return err
 		}
 		return t.db.SetWhiteout(p.in, name) // until the parent shows nothing of the base either

@@ -66,7 +66,7 @@ func (t *tx) find(p *node, name string, host *HostDir) (n *node, ttl time.Durati
 	if !ok {
 		return nil, t.forever(), syscall.ENOENT
 	}
-	if nothing, err := t.overNothing(p); nothing || err != nil {
+	if nothing, err := t.baseAbsent(p); nothing || err != nil {
 		return nil, BaseTTL, cmp.Or(err, error(syscall.ENOENT))
 	}
 	if err := t.watch(p); err != nil {
@@ -165,7 +165,7 @@ func (t *tx) attachBase(p *node, name string, n *node) error {
 	if !n.in.Attr.IsDir() {
 		return nil
 	}
-	path, ok, err := t.laidOver(p, name)
+	path, ok, err := t.mergeBase(p, name)
 	if ok {
 		n.base = &base{path: path}
 	}

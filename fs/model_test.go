@@ -65,7 +65,7 @@ type handle struct {
 // the same content, and compares all there is to see after each.
 func TestOverlayIsLikeADirectory(t *testing.T) {
 	compareWithDirectory(t, *steps, func(rt *rapid.T, base, db string) system {
-		s := &inProcess{base: base, db: db, laid: rapid.Bool().Draw(rt, "laid over")}
+		s := &inProcess{base: base, db: db, merged: rapid.Bool().Draw(rt, "merged")}
 		s.begin(rt)
 		s.plus = rapid.Bool().Draw(rt, "plus")
 		return s

@@ -33,7 +33,7 @@ type Overlay struct {
 	shown      Caller     // the owner, in the mount's user namespace; see Appear
 	accepting  sync.Mutex // see accept; before any step
 	watchLimit int
-	bothSides  func(path string) bool // see laidOver; tests have others
+	mergeDirs  func(path string) bool // see mergeBase; tests have others
 
 	// The rest is changed in steps only.
 	tx         tx
@@ -138,7 +138,7 @@ const top = ""
 // and Base stay the caller's to close, when the overlay is not used any more. The error tells of a name that cannot be a
 // workspace's, or of a database or a base that could not be read.
 func NewOverlay(opt OverlayOptions) (*Overlay, error) {
-	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, bothSides: ofBothSides, cache: noCache{}, nodes: map[Ino]*node{}, lists: map[*node][]dirent{}, elsewhere: map[Ino]Ino{}, removed: map[*node]bool{}, ages: newAges(maxNodes)}
+	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, mergeDirs: isMergeDir, cache: noCache{}, nodes: map[Ino]*node{}, lists: map[*node][]dirent{}, elsewhere: map[Ino]Ino{}, removed: map[*node]bool{}, ages: newAges(maxNodes)}
 	o.tx = tx{Overlay: o}
 	if o.logf == nil {
 		o.logf = log.Printf

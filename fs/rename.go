@@ -66,8 +66,8 @@ func (t *tx) replace(from, to dentry, src, dst *node) error {
 		return err
 	}
 	if dst != nil {
-		// The base's entry below needs no whiteout, unless the new one would be laid over it: that hides it.
-		if err := t.unlink(to.dir, to.name, dst, t.wouldLie(src, to)); err != nil {
+		// The base's entry below needs no whiteout, unless the new one would be merged with it: that hides it.
+		if err := t.unlink(to.dir, to.name, dst, t.wouldMerge(src, to)); err != nil {
 			return err
 		}
 	}
@@ -78,7 +78,7 @@ func (t *tx) replace(from, to dentry, src, dst *node) error {
 	return nil
 }
 
-// exchange has src and dst change places. What the base has there needs no whiteout, unless they would be laid over it: both
+// exchange has src and dst change places. What the base has there needs no whiteout, unless they would be merged with it: both
 // names go on to be in the delta.
 func (t *tx) exchange(from, to dentry, src, dst *node) error {
 	for _, n := range []*node{src, dst} {
@@ -99,7 +99,7 @@ func (t *tx) exchange(from, to dentry, src, dst *node) error {
 			t.recordBaseline(at.dir, at.name, n, true, t.baseline(n))
 			t.uncountName(at.dir, at.name, n)
 		}
-		if t.wouldLie([]*node{dst, src}[i], at) {
+		if t.wouldMerge([]*node{dst, src}[i], at) {
 			if err := t.hide(at.dir, at.name); err != nil {
 				return err
 			}
@@ -144,11 +144,11 @@ func (t *tx) mayReplace(src, dst *node) error {
 	return nil
 }
 
-// wouldLie tells whether a node that comes to a place would be laid over what the base has there, see [tx.laidOver]: then it
+// wouldMerge tells whether a node that comes to a place would be merged with what the base has there, see [tx.mergeBase]: then it
 // needs a whiteout beside it. At the workspace's, all do.
-func (t *tx) wouldLie(n *node, at dentry) bool {
+func (t *tx) wouldMerge(n *node, at dentry) bool {
 	path, ok := t.baseChild(at.dir, at.name)
-	return ok && (path == "." || n.attrOf().IsDir() && t.bothSides(path))
+	return ok && (path == "." || n.attrOf().IsDir() && t.mergeDirs(path))
 }
 
 // prepareMove gives a node all that it needs to be the same at another place.
@@ -214,7 +214,7 @@ func (t *tx) moved(from, to dentry) {
 	t.modified(to.dir, now)
 }
 
-// recordOrigin writes down an origin that so far followed from the node's place, see [tx.laidOver].
+// recordOrigin writes down an origin that so far followed from the node's place, see [tx.mergeBase].
 func (t *tx) recordOrigin(n *node) error {
 	if !n.inBase() || n.in.Origin != nil || n.ino == RootIno {
 		return nil
@@ -224,7 +224,7 @@ func (t *tx) recordOrigin(n *node) error {
 	case err != nil:
 		return err
 	case n.base.path != "." && (oneOf(now.err, syscall.ENOENT, syscall.ENOTDIR) || now.err == nil && !now.attr.IsDir()):
-		t.standAlone(n.base.path)
+		t.detachBase(n.base.path)
 		return nil
 	case now.err != nil:
 		return now.err

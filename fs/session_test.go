@@ -20,7 +20,7 @@ type inProcess struct {
 	show     []string // same of the base: of the directories in it that hold these, nothing else
 	watches  int      // how many directories may be watched
 	cache    *cache   // nil: not connected
-	laid     bool     // all directories of the delta are laid over the base's, see [Overlay.laidOver]
+	merged   bool     // all directories of the delta are merged with the base's, see [Overlay.mergeBase]
 
 	disconnect func()
 	*kernel
@@ -66,8 +66,8 @@ func (s *inProcess) beginOver(t rapid.TB, base string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.laid {
-		s.overlay.bothSides = func(string) bool { return true }
+	if s.merged {
+		s.overlay.mergeDirs = func(string) bool { return true }
 	}
 	s.kernel = newKernel(s.overlay)
 	s.disconnect = func() {}

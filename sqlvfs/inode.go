@@ -58,7 +58,7 @@ type Origin struct {
 type Inode struct {
 	Ino    Ino
 	Attr   Attr    // call Tx.Dirty after changing it
-	Origin *Origin // nil: the inode stands for itself (a directory is opaque, or laid over its place in the base: see package fs)
+	Origin *Origin // nil: the inode stands for itself (a directory is opaque, but for some that package fs merges)
 
 	*loaded                  // never nil; see hold
 	chunks  map[int64]*chunk // content that is not committed yet, by chunk index

@@ -63,7 +63,7 @@ func TestBothSidesMakeADirectory(t *testing.T) {
 }
 
 // What the guest has removed stays so, whatever it puts in its place.
-func TestRemovedDirectoryIsNotLaidOver(t *testing.T) {
+func TestRemovedDirectoryIsNotMerged(t *testing.T) {
 	for _, c := range bothMake {
 		t.Run(c.dir, func(t *testing.T) {
 			s := newSession(t)
@@ -94,8 +94,8 @@ func TestRemovedDirectoryIsNotLaidOver(t *testing.T) {
 	}
 }
 
-// A directory that was laid over nothing is moved as any other, and what the host makes at its old place is not its own.
-func TestLaidOverNothing(t *testing.T) {
+// A directory that was merged with nothing is moved as any other, and what the host makes at its old place is not its own.
+func TestMergedWithNothing(t *testing.T) {
 	s := newSession(t)
 	s.must(os.MkdirAll(s.base+"/.git/refs/heads", 0o755))
 	for _, dir := range []string{"ws/.git/refs/heads/a", "ws/.git/refs/heads/a/b"} {

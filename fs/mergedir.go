@@ -7,13 +7,13 @@ import (
 )
 
 // A directory that the guest makes shows nothing of one that the host makes at the same path later: of what both build or
-// install, a mixture would be neither's. Git's objects and references are the exception, since git reads them together
-// with what names them, such as HEAD, which the guest may see of the host. Objects are spread over 256 directories by the
-// first two digits of their names (gitrepository-layout(5)), so both sides soon make the same ones; were they opaque, what the
+// install, a mixture would be neither's. Those of git's objects and references are merged all the same, since git reads them
+// together with what names them, such as HEAD, which the guest may see of the host. Objects are spread over 256 directories by
+// the first two digits of their names (gitrepository-layout(5)), so both sides soon make the same ones; were they opaque, what the
 // host commits later would be missing for the guest. Files there do not contradict each other: an object's name tells its content.
 
-// ofBothSides tells whether a path of the base is a directory of that kind.
-func ofBothSides(path string) bool {
+// isMergeDir tells whether a directory of the delta at a path of the base is merged with what the base has there.
+func isMergeDir(path string) bool {
 	dir, name := dirOf(path), path[strings.LastIndexByte(path, '/')+1:]
 	if len(name) == 2 && isHex(name[0]) && isHex(name[1]) && (dir == "objects" || strings.HasSuffix(dir, "/objects")) {
 		return true
@@ -28,20 +28,20 @@ func ofBothSides(path string) bool {
 
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
 
-// laidOver tells whether a directory of the delta that has no origin is laid over what the base has at its place all the same:
-// also the workspace is, which may have been made by a push. It is not if the guest has removed what was there before.
-func (t *tx) laidOver(p *node, name string) (path string, ok bool, err error) {
+// mergeBase tells whether a directory of the delta that has no origin is merged with what the base has at its place, and
+// where that is. The workspace is, too, which may have been made by a push. None is if the guest has removed what was there before.
+func (t *tx) mergeBase(p *node, name string) (path string, ok bool, err error) {
 	path, ok = t.baseChild(p, name)
-	if !ok || path == "." && t.inner || path != "." && !t.bothSides(path) {
+	if !ok || path == "." && t.inner || path != "." && !t.mergeDirs(path) {
 		return "", false, nil
 	}
 	white, err := t.db.Hides(p.in, name)
 	return path, !white, err
 }
 
-// overNothing tells whether the base is known to have nothing where a directory of the delta would be laid over it. Then it need not
+// baseAbsent tells whether the base is known to have nothing for a directory of the delta to be merged with. Then it need not
 // be asked for each entry: where the parent is watched, an event tells when the host makes something.
-func (t *tx) overNothing(n *node) (bool, error) {
+func (t *tx) baseAbsent(n *node) (bool, error) {
 	if n.in == nil || n.in.Origin != nil || !n.inBase() || n.base.path == "." || n.base.watch != nil {
 		return false, nil
 	}
@@ -56,18 +56,18 @@ func (t *tx) overNothing(n *node) (bool, error) {
 	return err == nil && errors.Is(now.err, syscall.ENOENT) && t.grantTTL(p, name, nil, now.asked) == Forever, err
 }
 
-// recordPlace writes down that a directory is laid over the base's, before anything in it says what becomes of an entry of
+// recordMerge writes down that a directory is merged with the base's, before anything in it says what becomes of an entry of
 // that. Of the workspace itself everybody knows.
-func (t *tx) recordPlace(n *node) error {
+func (t *tx) recordMerge(n *node) error {
 	if n.base != nil && n.base.path == "." {
 		return nil
 	}
 	return t.recordOrigin(n)
 }
 
-// standAlone has directories be the delta's alone that were laid over a path of the base where nothing is, and over what would be
-// below it. They are about to be at another place.
-func (t *tx) standAlone(path string) {
+// detachBase is the opposite of attachBase, of the directories at a path of the base where nothing is, and below it. They are about
+// to be at another place.
+func (t *tx) detachBase(path string) {
 	for _, n := range t.nodes {
 		if n.in == nil || n.in.Origin != nil || n.base == nil || n.base.path != path && !strings.HasPrefix(n.base.path, path+"/") {
 			continue
