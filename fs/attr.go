@@ -34,6 +34,11 @@ func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (e Entry, err error) {
 		if err := t.setAttr(c, n.in, set); err != nil {
 			return err
 		}
+		if n.base != nil && isObjectDir(dirOf(n.base.path)) {
+			// So git says that it needs an object, in place of writing it again: it is needed whatever becomes of the host's,
+			// which git there may pack or give up.
+			t.backfiller.enqueue(n)
+		}
 		e = t.entry(n)
 		return nil
 	})

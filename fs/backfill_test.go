@@ -64,6 +64,25 @@ func TestLargeFilesNeedTheSameContent(t *testing.T) {
 	}
 }
 
+// An object that git touches, since a new commit needs it, is kept when the host has packed or dropped its own.
+func TestTouchedObjectsAreKept(t *testing.T) {
+	const object, other = ".git/objects/56/26abf0f72e58d7a153368ba57db4c673c0e171", ".git/hooks/56/26ab"
+	s := newSession(t)
+	s.plant(object, noise[:3000])
+	s.plant(other, noise[:3000])
+	end := s.overlay.Backfill(BackfillLimits{MaxFile: 1 << 20, AtEnd: time.Minute})
+	now := sqlvfs.Now()
+	for _, path := range []string{object, other} {
+		_, err := s.overlay.Setattr(s.caller, s.stat("ws/"+path).Ino, SetAttr{Mtime: &now})
+		s.must(err)
+	}
+	end()
+	s.remount(t)
+	s.wantRows(map[string]int{"fs_data": 1})
+	s.must(os.RemoveAll(filepath.Join(s.base, ".git/objects/56")))
+	s.reads("ws/"+object, noise[:3000])
+}
+
 // A session that ends at once leaves it to the next one.
 func TestLaterSessionsKeepWhatEarlierOnesDidNot(t *testing.T) {
 	s := newSession(t)

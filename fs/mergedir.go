@@ -14,8 +14,7 @@ import (
 
 // isMergeDir tells whether a directory of the delta at a path of the base is merged with what the base has there.
 func isMergeDir(path string) bool {
-	dir, name := dirOf(path), path[strings.LastIndexByte(path, '/')+1:]
-	if len(name) == 2 && isHex(name[0]) && isHex(name[1]) && (dir == "objects" || strings.HasSuffix(dir, "/objects")) {
+	if isObjectDir(path) {
 		return true
 	}
 	for _, kind := range []string{"refs/heads/", "refs/remotes/", "refs/tags/"} {
@@ -24,6 +23,12 @@ func isMergeDir(path string) bool {
 		}
 	}
 	return false
+}
+
+// isObjectDir tells whether a path is one of the directories that git spreads objects over.
+func isObjectDir(path string) bool {
+	dir, name := dirOf(path), path[strings.LastIndexByte(path, '/')+1:]
+	return len(name) == 2 && isHex(name[0]) && isHex(name[1]) && (dir == "objects" || strings.HasSuffix(dir, "/objects"))
 }
 
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
