@@ -182,7 +182,7 @@ func (p *Plan) hindrance(hostHead, guestHead bool) (why string, quiet bool, err 
 	case hostHead:
 		return "the host is on another branch", true, nil
 	case co.undoes != "":
-		return "the guest has committed from an index older than the host's commits, which takes back " + co.undoes, false, nil
+		return olderIndex + co.undoes, false, nil
 	case co.stale:
 		return "the host has moved on", true, nil
 	case guestHead && p.names.inTheWay(co.g.sym) != "":

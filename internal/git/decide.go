@@ -161,6 +161,14 @@ func (p *Plan) decideRef(name string) error {
 		p.aside = append(p.aside, aside{c, use})
 		return nil
 	}
+	if hok && !p.force && name != p.co.h.sym { // that one is decided with the index
+		if lost, err := p.takesBack(c); err != nil {
+			return err
+		} else if lost != "" {
+			p.aside = append(p.aside, aside{c, olderIndex + lost})
+			return nil
+		}
+	}
 	return p.adopt(c)
 }
 
@@ -337,7 +345,7 @@ func (p *Plan) divert(c RefChange, why string) error {
 		p.diverted[c.Name] = at.Name
 		merge := ""
 		switch {
-		case p.co.undoes != "" && c.Name == p.co.h.sym:
+		case p.co.undoes != "" && c.Name == p.co.h.sym, strings.HasPrefix(why, olderIndex):
 			merge = "; git diff " + short(c.Name) + " " + short(at.Name) + " shows what it would take back"
 		case strings.HasPrefix(c.Name, "refs/heads/"):
 			merge = "; git merge " + short(at.Name) + " joins them"

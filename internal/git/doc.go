@@ -16,7 +16,8 @@
 // a pull, its reflog has too: then each has moved if it is not what the pull has left. Where only the guest's
 // has moved, the host's follows; where both have, the host's follows if that is a fast-forward, and no tag, and
 // else the guest's value comes under the name NAME.art. So it does where a worktree of the host uses a branch (inuse.go),
-// and where a reference of the host's is in the way of its name (names.go). Where the guest has gone back behind the host's
+// where a reference of the host's is in the way of its name (names.go), and where the guest has committed upon it from an index of
+// another branch (takesback.go). Where the guest has gone back behind the host's
 // commits, both stay.
 //
 // HEAD, the branch that it is on and the index are one (checkout.go): all of the guest's are taken, or

@@ -38,7 +38,12 @@ func (p *Plan) keepHead(why string, quiet bool) error {
 	if c, changed := p.change(p.co.h.sym); changed && p.co.h.sym != "" {
 		p.drop(c.Name)
 		if c.Name == name && !c.Deleted() {
-			c.New, diverted = tip, true
+			// The index may have been made from a commit of another branch.
+			if diverted, err = p.objects.isAncestor(c.New, tip); err != nil {
+				return err
+			} else if diverted {
+				c.New = tip
+			}
 		}
 		if diverted || !c.Deleted() {
 			c.Rewound = false
@@ -55,7 +60,7 @@ func (p *Plan) keepHead(why string, quiet bool) error {
 	switch {
 	case diverted:
 		return nil
-	case staged, p.co.g.sym == "" && !p.hasOrBrings(p.co.gAt):
+	case staged, (p.co.g.sym == "" || p.co.stale) && !p.hasOrBrings(p.co.gAt):
 		return p.divert(RefChange{Name: name, New: tip}, about)
 	case !quiet:
 		p.conflict(why + ": its branch and its index stay")
