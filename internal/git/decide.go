@@ -29,7 +29,7 @@ func (p *Plan) moved(name string, h, g value, hok, gok bool) (host, guest bool) 
 	case known && own:
 		host = !seen
 	case hok && !file:
-		host = !p.packedBefore(name)
+		host = !p.packedBefore(name) && (gok || !p.removedLog(name))
 	}
 	_, own = p.g.own[name]
 	switch seen, known := seenLast(gl, hl, g.id); {
@@ -37,6 +37,10 @@ func (p *Plan) moved(name string, h, g value, hok, gok bool) (host, guest bool) 
 		guest = false
 	case known && gok:
 		guest = !seen
+	}
+	if gok && !hok && !own && p.g.packed != nil && !p.packedBefore(name) { // the host has removed it, or never had it
+		host = !p.madeByGuest(name)
+		guest = !host
 	}
 	if host && guest && gok && !own {
 		// It was packed, which says nothing; what it leads to is not new.
@@ -56,6 +60,25 @@ func (p *Plan) packedBefore(name string) bool {
 	const tick = 10 * time.Millisecond // a file's times are as old as the last tick of the kernel's clock
 	packed, err := p.host.changed("packed-refs")
 	return err == nil && packed.Add(tick).Before(p.guest.Changed(name))
+}
+
+// removedLog reports whether the guest has removed the reflog that the host has, as it does with the reference.
+func (p *Plan) removedLog(name string) bool {
+	hl, _, own := p.logs.of(name)
+	host, guest := p.guest.Same("logs/" + name)
+	return host && !guest && !own && len(hl) > 0
+}
+
+// madeByGuest reports whether a reference that only the guest's packed-refs has may be its own. Git logs what branches become; of a tag
+// that it has made, no more is left than the directory that it was in.
+func (p *Plan) madeByGuest(name string) bool {
+	log := "logs/" + name
+	_, lines, own := p.logs.of(name)
+	if !own {
+		return strings.HasPrefix(name, "refs/tags/") && !p.guest.Changed("refs/tags").IsZero()
+	}
+	since, known := p.guest.Since(log)
+	return !known || since.IsZero() || len(lines) > 0 && lines[len(lines)-1].when() >= since.Unix()
 }
 
 // decide decides about all references but that of the stash.
