@@ -105,6 +105,9 @@ func (t *tx) goBack(r *sqlvfs.Restored) *wayBack {
 	for _, place := range t.places {
 		w.keepPlace(place)
 	}
+	if t.host != nil {
+		_ = w.reattachBelow(t.nodes[RootIno]) // what cannot be read shows what it did
+	}
 	w.names(r.Names)
 	for _, n := range append(w.held, w.made...) {
 		w.release(n, 1)
@@ -167,33 +170,15 @@ func (w *wayBack) place(n *node, was *sqlvfs.Origin) {
 			}
 		}
 	case was != nil && n.base != nil: // it stands for itself again
-		w.abandon(n)
+		n.refs++ // what the base has shown in it may be all that refers to it
+		w.held = append(w.held, n)
+		names, gone := w.abandon(n)
+		w.forget, w.attrs = append(w.forget, names...), append(w.attrs, gone...)
 		w.leaveBase(n)
 		n.base = nil
 		w.displace(Ino(n.in.Ino), n) // programs know it by the base's number
 	case n.base != nil: // the workspace
 		n.base.gone = false
-	}
-}
-
-// abandon has the base's objects that a directory has shown be gone, since the base adds nothing to it any more.
-func (w *wayBack) abandon(dir *node) {
-	dir.refs++ // they may be all that refers to it
-	w.held = append(w.held, dir)
-	for _, n := range w.nodes {
-		if n.base == nil || n.base.parent != dir {
-			continue
-		}
-		w.forget = append(w.forget, dentry{dir, n.base.name})
-		if dir.base.dentries[n.base.name] == n {
-			w.forgetDentry(dir, n.base.name)
-		}
-		w.setParent(n, nil)
-		if n.in == nil {
-			n.base.gone, n.base.fresh, n.base.attr.Nlink = true, false, 0
-			w.attrs = append(w.attrs, n)
-			w.noteRemoved(n)
-		}
 	}
 }
 

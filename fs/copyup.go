@@ -32,7 +32,7 @@ func (t *tx) copyUp(n *node) error {
 		if err := t.copyUp(parent); err != nil {
 			return err
 		}
-		if err := t.recordMerge(parent); err != nil {
+		if err := t.recordMerges(parent); err != nil {
 			return err
 		}
 	} else {
@@ -65,7 +65,7 @@ func (t *tx) copyUp(n *node) error {
 		t.db.Put(in)
 		return err
 	}
-	if parent.base.dentries[n.base.name] == n {
+	if parent != nil && parent.base.dentries[n.base.name] == n {
 		t.forgetDentry(parent, n.base.name) // the kernel may keep it now, whatever the host does
 	}
 	n.in, n.base.gone = in, false

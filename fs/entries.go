@@ -202,6 +202,9 @@ func (o *Overlay) remove(by Author, parent Ino, name string, dir bool) error {
 		if err := t.copyUp(p); err != nil {
 			return err
 		}
+		if err := t.recordMerges(p); err != nil {
+			return err
+		}
 		if err := t.unlink(p, name, n, white); err != nil {
 			return err
 		}
@@ -276,17 +279,9 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 	// Where it has an entry of its own, what the base may have here is either its origin or something that it never was.
 	t.recordBaseline(p, name, n, !entry, seen)
 	if white {
-		return t.hide(p, name)
+		return t.db.SetWhiteout(p.in, name)
 	}
 	return nil
-}
-
-// hide has a directory hide the base's entry of a name.
-func (t *tx) hide(p *node, name string) error {
-	if err := t.recordMerge(p); err != nil {
-		return err
-	}
-	return t.db.SetWhiteout(p.in, name)
 }
 
 // checkEmpty returns ENOTEMPTY if a directory shows any entry, or has one that is not shown.

@@ -61,23 +61,90 @@ func (t *tx) baseAbsent(n *node) (bool, error) {
 	return err == nil && errors.Is(now.err, syscall.ENOENT) && t.grantTTL(p, name, nil, now.asked) == Forever, err
 }
 
-// recordMerge writes down that a directory is merged with the base's, before anything in it says what becomes of an entry of
-// that. Of the workspace itself everybody knows.
-func (t *tx) recordMerge(n *node) error {
-	if n.base != nil && n.base.path == "." {
-		return nil
-	}
-	return t.recordOrigin(n)
-}
-
-// detachBase is the opposite of attachBase, of the directories at a path of the base where nothing is, and below it. They are about
-// to be at another place.
-func (t *tx) detachBase(path string) {
-	for _, n := range t.nodes {
-		if n.in == nil || n.in.Origin != nil || n.base == nil || n.base.path != path && !strings.HasPrefix(n.base.path, path+"/") {
+// recordMerges writes down which directories are merged with the base's, before anything in them says what becomes of an entry of
+// that. It asks the host, so it comes before a step changes anything. Of the workspace itself everybody knows.
+func (t *tx) recordMerges(dirs ...*node) error {
+	for _, n := range dirs {
+		if n.base == nil || n.base.path == "." {
 			continue
 		}
-		t.leaveBase(n)
-		n.base = nil
+		nothing, err := t.baseAbsent(n)
+		if err == nil && !nothing {
+			err = t.recordOrigin(n)
+		}
+		if err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// reattach has directories that no origin tells the place of be merged with what the base has where they are now: one, and those
+// below it.
+func (t *tx) reattach(p *node, name string, n *node) error {
+	if n.in == nil || !n.in.Attr.IsDir() || t.host == nil {
+		return nil
+	}
+	if n.in.Origin == nil {
+		path, ok, err := t.mergeBase(p, name)
+		if err != nil {
+			return err
+		}
+		if n.base != nil && (!ok || n.base.path != path) {
+			t.detachBase(n)
+		}
+		if n.base == nil && ok {
+			n.base = &base{path: path}
+			t.dropList(n)
+			t.pending.inode(n)
+		}
+	}
+	return t.reattachBelow(n)
+}
+
+func (t *tx) reattachBelow(n *node) error {
+	children, err := t.db.Children(n.in)
+	if err != nil {
+		return err
+	}
+	for _, c := range children {
+		if child := t.liveChild(c); child != nil && c.Mode&syscall.S_IFMT == syscall.S_IFDIR {
+			if err := t.reattach(n, c.Name, child); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// detachBase is the opposite of attachBase.
+func (t *tx) detachBase(dir *node) {
+	dir.refs++ // what the base has shown in it may be all that refers to it
+	t.abandon(dir)
+	t.leaveBase(dir)
+	dir.base = nil
+	t.dropList(dir)
+	t.pending.inode(dir)
+	t.release(dir, 1)
+}
+
+// abandon has the base's objects that a directory has shown be gone, since the base adds nothing to it any more. It returns their
+// names, and those that nothing else shows.
+func (t *tx) abandon(dir *node) (names []dentry, gone []*node) {
+	for _, n := range t.nodes {
+		if n.base == nil || n.base.parent != dir {
+			continue
+		}
+		names = append(names, dentry{dir, n.base.name})
+		if dir.base.dentries[n.base.name] == n {
+			t.forgetDentry(dir, n.base.name)
+		}
+		t.setParent(n, nil)
+		if n.in == nil {
+			n.base.gone, n.base.fresh, n.base.attr.Nlink = true, false, 0
+			gone = append(gone, n)
+			t.noteRemoved(n)
+		}
+	}
+	return names, gone
 }

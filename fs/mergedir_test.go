@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // bothMake are directories of a repository that the guest makes first, and the host later.
@@ -154,4 +156,122 @@ func TestBothSidesWhileMounted(t *testing.T) {
 			soon(t, BaseTTL*6/5, func() string { return m.lists(t, "ws/.git/objects/61", "guest host more") })
 		})
 	}
+}
+
+// What the guest removes or moves is what it sees, where the host has made the same names later: nothing of the host's goes in its place.
+func TestNamesOfBothSides(t *testing.T) {
+	const dir, base = "ws/.git/refs/heads/fix", ".git/refs/heads/fix"
+	for name, do := range map[string]func(s *session) (moved string){
+		"unlink": func(s *session) string { s.must(s.unlink(dir + "/f")); return "" },
+		"rename": func(s *session) string { s.must(s.rename(dir+"/f", "ws/moved")); return "ws/moved" },
+		"rename over": func(s *session) string {
+			s.write("ws/moved", []byte("old"), 0)
+			s.must(s.rename(dir+"/f", "ws/moved"))
+			return "ws/moved"
+		},
+		"rename beside": func(s *session) string { s.must(s.rename(dir+"/f", dir+"/moved")); return dir + "/moved" },
+		"exchange": func(s *session) string {
+			s.write("ws/moved", []byte("other"), 0)
+			s.must(s.renameWith(dir+"/f", "ws/moved", unix.RENAME_EXCHANGE))
+			s.reads(dir+"/f", []byte("other"))
+			s.must(s.unlink(dir + "/f"))
+			return "ws/moved"
+		},
+	} {
+		for how, list := range map[string]bool{"": false, ", listed": true} {
+			t.Run(name+how, func(t *testing.T) {
+				s := newSession(t)
+				s.must(os.MkdirAll(s.base+"/.git/refs/heads", 0o755))
+				s.must(s.mkdir(dir, 0o755))
+				s.write(dir+"/f", []byte("guest"), 0)
+				s.must(s.mkdir(dir+"/d", 0o755))
+				s.plant(base+"/f", []byte("host"))
+				s.plant(base+"/d/theirs", []byte("host"))
+				s.remount(t)
+				if list {
+					s.names(dir)
+				}
+				moved := do(s)
+				for range 2 {
+					s.missing(dir + "/f")
+					if moved != "" {
+						s.reads(moved, []byte("guest"))
+					}
+					s.reads(dir+"/d/theirs", []byte("host"))
+					s.remount(t)
+				}
+				s.must(s.rename(dir+"/d", "ws/d"))
+				s.remount(t)
+				s.reads("ws/d/theirs", []byte("host"))
+				s.missing(dir + "/d")
+			})
+		}
+	}
+}
+
+// Directories that are merged go to another place with what is below them, and what the host makes there shows at once.
+func TestMergedDirectoryMoves(t *testing.T) {
+	s := newSession(t)
+	s.must(os.MkdirAll(s.base+"/.git/refs/heads", 0o755))
+	heads := func(path string) string { return "ws/.git/refs/heads/" + path }
+	for _, dir := range []string{"a", "a/b", "fix", "fix/a", "fix/b"} {
+		s.must(s.mkdir(heads(dir), 0o755))
+		s.write(heads(dir+"/guest"), []byte(dir), 0)
+	}
+	s.must(s.rename(heads("a"), heads("c")))
+	s.must(s.renameWith(heads("fix/a"), heads("fix/b"), unix.RENAME_EXCHANGE))
+	s.plant(".git/refs/heads/c/b/host", []byte("host"))
+	s.plant(".git/refs/heads/fix/host", []byte("host"))
+	s.plant(".git/refs/heads/a/b/host", []byte("host of a"))
+	for range 2 {
+		s.reads(heads("c/b/host"), []byte("host"))
+		s.reads(heads("c/b/guest"), []byte("a/b"))
+		s.reads(heads("fix/host"), []byte("host"))
+		s.reads(heads("fix/a/guest"), []byte("fix/b"))
+		s.reads(heads("a/b/host"), []byte("host of a"))
+		s.missing(heads("a/guest"))
+		s.remount(t)
+	}
+
+	// What of the host is in use there may have gone.
+	s.must(s.mkdir(heads("d"), 0o755))
+	s.plant(".git/refs/heads/d/host", []byte("host"))
+	f, err := s.open(heads("d/host"), unix.O_RDONLY, 0)
+	s.must(err)
+	s.must(os.RemoveAll(s.base + "/.git/refs/heads/d"))
+	s.must(s.rename(heads("d"), "ws/.git/d"))
+	if got := s.names("ws/.git/d"); got != "" {
+		t.Errorf("lists %q", got)
+	}
+	f.Release()
+}
+
+// Going back in a session merges what is there then with what the host has there.
+func TestGoingBackMerges(t *testing.T) {
+	m := newMounted(t)
+	m.must(t, os.MkdirAll(m.host(".git/refs/heads"), 0o755))
+	for _, dir := range []string{"fix", "a"} {
+		m.must(t, os.Mkdir(m.at("ws/.git/refs/heads/"+dir), 0o755))
+		m.write(t, "ws/.git/refs/heads/"+dir+"/guest", dir)
+	}
+	m.plant(t, ".git/refs/heads/fix/host", []byte("host"))
+	m.plant(t, ".git/refs/heads/fix/other", []byte("other"))
+	soon(t, BaseTTL*6/5, func() string { return m.is("ws/.git/refs/heads/fix/other", "other") })
+	stands, err := os.Open(m.at("ws/.git/refs/heads/a"))
+	m.must(t, err)
+	defer stands.Close()
+	m.do(t, "checkpoint one")
+	m.must(t, os.Remove(m.at("ws/.git/refs/heads/fix/other")))
+	m.must(t, os.Rename(m.at("ws/.git/refs/heads/a"), m.at("ws/.git/refs/heads/c")))
+	m.do(t, "rewind one")
+	m.plant(t, ".git/refs/heads/c/host", []byte("of c"))
+	m.plant(t, ".git/refs/heads/a/host", []byte("of a"))
+	soon(t, BaseTTL*6/5, func() string {
+		for path, want := range map[string]string{"fix/other": "other", "fix/host": "host", "fix/guest": "fix", "a/guest": "a", "a/host": "of a", "c/host": "of c", "c/guest": "-"} {
+			if wrong := m.is("ws/.git/refs/heads/"+path, want); wrong != "" {
+				return wrong
+			}
+		}
+		return ""
+	})
 }

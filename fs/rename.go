@@ -65,6 +65,9 @@ func (t *tx) replace(from, to dentry, src, dst *node) error {
 	if err := t.prepareMove(src); err != nil {
 		return err
 	}
+	if err := t.recordMerges(from.dir, to.dir); err != nil {
+		return err
+	}
 	if dst != nil {
 		// The base's entry below needs no whiteout, unless the new one would be merged with it: that hides it.
 		if err := t.unlink(to.dir, to.name, dst, t.wouldMerge(src, to)); err != nil {
@@ -89,6 +92,9 @@ func (t *tx) exchange(from, to dentry, src, dst *node) error {
 			return err
 		}
 	}
+	if err := t.recordMerges(from.dir, to.dir); err != nil {
+		return err
+	}
 	for i, at := range []dentry{from, to} {
 		n := []*node{src, dst}[i]
 		entry, err := t.hasEntry(at, n)
@@ -100,7 +106,7 @@ func (t *tx) exchange(from, to dentry, src, dst *node) error {
 			t.uncountName(at.dir, at.name, n)
 		}
 		if t.wouldMerge([]*node{dst, src}[i], at) {
-			if err := t.hide(at.dir, at.name); err != nil {
+			if err := t.db.SetWhiteout(at.dir.in, at.name); err != nil {
 				return err
 			}
 		}
@@ -172,7 +178,7 @@ func (t *tx) move(from, to dentry, src *node, white bool) error {
 		return err
 	}
 	if white {
-		if err := t.hide(from.dir, from.name); err != nil {
+		if err := t.db.SetWhiteout(from.dir.in, from.name); err != nil {
 			return err
 		}
 	}
@@ -196,15 +202,13 @@ func (t *tx) link(to dentry, n *node) error {
 	if n.in.Attr.IsDir() {
 		addSubdirectory(to.dir, 1)
 		n.parentIno = to.dir.ino
-		if n.base == nil {
-			if err := t.attachBase(to.dir, to.name, n); err != nil {
-				return err
-			}
-		}
 	}
 	n.in.Change(sqlvfs.Now())
 	t.db.Dirty(n.in)
-	return nil
+	if n.base != nil && n.in.Origin != nil || n.base == nil && !t.wouldMerge(n, to) {
+		return nil
+	}
+	return t.reattach(to.dir, to.name, n)
 }
 
 // moved notes in directories that entries of them have moved.
@@ -223,9 +227,8 @@ func (t *tx) recordOrigin(n *node) error {
 	switch {
 	case err != nil:
 		return err
-	case n.base.path != "." && (oneOf(now.err, syscall.ENOENT, syscall.ENOTDIR) || now.err == nil && !now.attr.IsDir()):
-		t.detachBase(n.base.path)
-		return nil
+	case n.base.path != "." && (oneOf(now.err, syscall.ENOENT, syscall.ENOTDIR, syscall.ELOOP) || now.err == nil && !now.attr.IsDir()):
+		return nil // it is merged with nothing, see reattach
 	case now.err != nil:
 		return now.err
 	}
