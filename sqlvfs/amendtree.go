@@ -175,8 +175,11 @@ func (t *treeChange) make(m *MadeInode, k *Intake) (in *Inode, err error) {
 		return nil, err
 	}
 	t.held[m.Ino] = in
-	if attr.IsDir() { // it shows the host's subdirectories, which count
-		attr.Nlink = max(m.Attr.Nlink, 2)
+	if attr.IsDir() {
+		attr.Nlink = 2
+		if len(m.Origin) > 0 { // it shows the host's subdirectories, which count
+			attr.Nlink = max(m.Attr.Nlink, 2)
+		}
 	}
 	in.Attr, in.born = attr, firstBirth(&attr)
 	tx.Dirty(in)

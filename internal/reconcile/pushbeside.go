@@ -1,6 +1,8 @@
 package reconcile
 
 import (
+	"slices"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/sqlvfs"
@@ -10,7 +12,8 @@ import (
 // writer. If what it would replace has changed since, nothing is done at all, and the push begins anew on what is there then.
 // A few things are different:
 //
-//   - What the guest sees of the host anyway is not stored. A push after the session does that.
+//   - What the guest sees of the host anyway is not stored. A push after the session does that. In a self-contained database the guest
+//     sees nothing of the host's, and all is stored.
 //   - A file that changed becomes another one, by its number too, as if it were renamed into its place: a program that has the
 //     old one open goes on with that, and no file is ever half of each.
 //   - Files that have several names on either side are left.
@@ -23,12 +26,15 @@ const linked = "it has several names, which a push beside a session leaves as th
 
 // shown returns the path of what the guest sees of the host at a path where it has no row, or "".
 func (p *pusher) shown(at string, in *folder) string {
-	if in.fresh || p.top == nil {
+	switch {
+	case p.top == nil || in.fresh && !p.contained():
 		return at
+	case in.fresh:
+		return ""
 	}
 	n, dir, rest := p.walk(at)
 	switch o := dir.Origin; {
-	case n != nil || hides(dir, rest):
+	case n != nil || hides(dir, rest) || dir == p.top && p.contained():
 		return ""
 	case o == nil && dir == p.top: // it came from a push, and is laid over the host's
 		return at
@@ -37,6 +43,11 @@ func (p *pusher) shown(at string, in *folder) string {
 	default:
 		return join(o.Path, rest)
 	}
+}
+
+// contained reports whether the workspace's directory shows nothing of the host's, as after art-fuse flatten.
+func (p *pusher) contained() bool {
+	return p.top != nil && p.top.Origin == nil && slices.Contains(p.tree.Node(sqlvfs.RootIno).Whiteouts, p.name)
 }
 
 // sees reports whether the guest sees what the host has at a path, or something else of the host's, which is told. Then there

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	artfs "github.com/riverlytech/art/fs"
 )
 
 // A push beside a session brings what the host has, and the guest sees it at once.
@@ -99,6 +101,60 @@ func pushBeside(t *testing.T, stored bool) {
 		}
 	})
 	b.checkAll()
+}
+
+// Of a self-contained database the guest sees nothing of the host's: all that is new comes by the push, and is in the database.
+func TestPushBesideContained(t *testing.T) {
+	b := newBench(t)
+	b.write("file", "host")
+	b.write("dir/in", "host")
+	b.guest(func(g *guest) {
+		g.write("own", "guest")
+		must(t, g.overlay.Flatten(t.Context(), artfs.FlattenOptions{
+			Progress: func(int, int64) {},
+			Failed:   func(path string, err error) { t.Errorf("%s: %v", path, err) },
+		}))
+	})
+	b.pull(b.ws)
+	b.guest(func(g *guest) {
+		beside := g.serves()
+		g.portrait()
+		for i := range 2 {
+			n := fmt.Sprint(i)
+			b.write("file", "host "+n)
+			b.write("new"+n, "host")
+			b.write("dir/new"+n, "host")
+			b.write("made/in"+n, "host")
+			b.write("made/deep"+n+"/a/in", "host")
+			b.write("made/deep"+n+"/b/in", "host")
+			must(t, os.Symlink("in", b.path("made/link"+n)))
+			b.push(beside)
+			want := b.hostPortrait()
+			if got := g.portrait(); !maps.Equal(got, want) {
+				t.Fatalf("the guest differs: %s", differences(got, want))
+			}
+		}
+		for rel, want := range map[string]uint32{"made": 4, "made/deep1": 4, "made/deep1/a": 2} {
+			if e, err := g.find(rel); err != nil || e.Attr.Nlink != want {
+				t.Errorf("%s has %d links, want %d (%v)", rel, e.Attr.Nlink, want, err)
+			}
+		}
+		b.write("made/later", "host")
+		if _, err := g.find("made/later"); err != unix.ENOENT {
+			t.Errorf("the guest sees what was not pushed: %v", err)
+		}
+		must(t, os.Remove(b.path("made/later")))
+	})
+	b.checkAll()
+	if n := b.count("SELECT count(*) FROM art_origin"); n != 0 {
+		t.Errorf("%d rows have an origin", n)
+	}
+	want := b.hostPortrait()
+	must(t, os.RemoveAll(b.ws)) // the database alone
+	b.pull(b.ws)
+	if got := b.hostPortrait(); !maps.Equal(got, want) {
+		t.Fatalf("the database differs: %s", differences(got, want))
+	}
 }
 
 // What both have changed is a conflict, also beside a session.

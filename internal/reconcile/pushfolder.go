@@ -92,7 +92,8 @@ func (p *pusher) resolve(d *folder) error {
 
 // putDir makes an entry a directory with the host's attributes, and d.row its row. It prints one of
 // which more than the times changed: those follow from its entries. A new directory has its origin
-// at the host's path, so that what appears there after the push still shows in a session.
+// at the host's path, so that what appears there after the push still shows in a session; in a self-contained database,
+// where that would not show elsewhere either, it has none.
 func (p *pusher) putDir(d *folder, st *unix.Stat_t) error {
 	if err := p.ensure(d.in); err != nil {
 		return err
@@ -127,7 +128,7 @@ func (p *pusher) makeDir(d *folder, st *unix.Stat_t) error {
 	d.in.changed = d.in.changed || fresh
 	return p.rows().update(d.in.row, d.name, d.row, func(tx *sqlvfs.Tx) {
 		p.setAttr(d.row, attr)
-		if o := d.row.Origin; fresh || d.rel == "." && o != nil && o.Fingerprint.Ino != st.Ino {
+		if o := d.row.Origin; fresh && !p.contained() || d.rel == "." && o != nil && o.Fingerprint.Ino != st.Ino {
 			tx.SetOrigin(d.row, &sqlvfs.Origin{
 				Base: p.name, Path: d.rel, Number: uint64(d.row.Ino), Fingerprint: hostfs.Fingerprint(st), Mode: st.Mode,
 			})
