@@ -157,6 +157,32 @@ func TestPushBesideContained(t *testing.T) {
 	}
 }
 
+// A name that a pull beside a session has brought, and whose file the host has removed since, is the host's again.
+func TestPushBesideFreesNames(t *testing.T) {
+	b := newBench(t)
+	b.write("other", "host")
+	b.push()
+	b.guest(func(g *guest) {
+		beside := g.serves()
+		g.write("file", "guest")
+		b.pull(b.ws, beside)
+		must(t, os.Remove(b.path("file")))
+		b.push(beside)
+		if _, err := g.find("file"); err != unix.ENOENT {
+			t.Errorf("the guest has what the host has removed: %v", err)
+		}
+		b.write("file", "host")
+		if got := g.read("file"); got != "host" {
+			t.Errorf("the guest reads %q", got)
+		}
+		b.push(beside)
+		if out, told := b.pull(b.ws, beside); strings.Count(out, "\n") != 2 || told != "" {
+			t.Errorf("pull:\n%s%s", out, told)
+		}
+	})
+	b.checkAll()
+}
+
 // What both have changed is a conflict, also beside a session.
 func TestPushBesideConflicts(t *testing.T) {
 	b := newBench(t)

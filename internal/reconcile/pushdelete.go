@@ -118,7 +118,16 @@ func (p *pusher) deleteEntry(at string, ino sqlvfs.Ino) (removed bool, err error
 			return false, err
 		}
 	}
-	return true, p.rows().remove(dir, path.Base(at), ino)
+	return true, p.rows().do(func(tx *sqlvfs.Tx) error {
+		if err := dropEntry(tx, dir, path.Base(at), ino); err != nil {
+			return err
+		}
+		// A pull beside a session has hidden what it brought below the guest's own, and the host may have that name again.
+		if o := dir.Origin; o != nil && (o.Base != p.name || o.Path != path.Dir(at)) {
+			return nil
+		}
+		return tx.ClearWhiteout(dir, path.Base(at))
+	})
 }
 
 // setBaseline writes down what both sides agree about; nil says that there is nothing any more.

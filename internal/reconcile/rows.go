@@ -268,8 +268,3 @@ func (t rows) empty(dir *sqlvfs.Inode) (bool, error) {
 	children, err := sqlvfs.Query(t.store, func(tx *sqlvfs.Tx) ([]sqlvfs.Child, error) { return tx.Children(dir) })
 	return len(children) == 0, err
 }
-
-// remove removes an entry, as one step.
-func (t rows) remove(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
-	return t.do(func(tx *sqlvfs.Tx) error { return dropEntry(tx, dir, name, ino) })
-}
