@@ -141,8 +141,9 @@ EXAMPLES
   run again. While a session runs, a pull brings what the guest has at that
   moment; what the guest changes meanwhile is left to the next one. It waits for
   up to 5 seconds while git works in a repository of the guest, and then leaves
-  that as it is. What the host makes later of what was brought then comes to the
-  guest with the next push, or after a pull without a session.
+  that as it is. What the host makes later of what was brought the guest sees; in a
+  repository that the guest's git has written to, with the next push, or after a
+  pull without a session.
 
   What only the host has changed stays. A path that both have changed is a
   conflict, unless both are equal: it is left alone, and named on standard error

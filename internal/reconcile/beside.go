@@ -20,7 +20,8 @@ import (
 // the guest changes meanwhile stays pending: a baseline says of which version of a row it is. A few things are different:
 //
 //   - Rows of files that programs may have open stay until they have not. Others, as those of directories, stay until a pull
-//     after the session lets go of them.
+//     after the session lets go of them. So do files in a repository of which the guest has git's own files, which
+//     stay: whatever the host checks out then, the guest's index goes on to speak of these files.
 //   - Rows that have content in host files, or directories that show a host directory of another path, would be broken from
 //     the moment in which the host's are moved until the rows are told. So no operation of the guest goes on meanwhile.
 //   - A large file is written anew, not in place.
@@ -113,7 +114,7 @@ func (p *planner) recoverJournal() error {
 // releaseBeside has a session let go of a file's row as soon as nobody uses it, for the host has the same now. A new directory comes
 // to show what the host has in it, if the guest has all of that.
 func (p *puller) releaseBeside(tx *sqlvfs.Tx, a *operation, row *sqlvfs.Inode, st *unix.Stat_t) {
-	if p.session == nil || p.whole || !p.sameTree || a.in == nil {
+	if p.session == nil || p.whole || !p.sameTree || a.in == nil || p.guestsRepo(a.path) {
 		return
 	}
 	if _, in := p.gitDir(a.path); git.Owns(in) {
@@ -129,6 +130,17 @@ func (p *puller) releaseBeside(tx *sqlvfs.Tx, a *operation, row *sqlvfs.Inode, s
 		tx.SetRelease(sqlvfs.Release{Dir: a.in.node.Ino, Name: path.Base(a.path), Ino: row.Ino, Ctime: row.Attr.Ctime, Tree: p.id, Path: a.path,
 			Mode: st.Mode, Fingerprint: hostfs.Fingerprint(st)})
 	}
+}
+
+// guestsRepo reports whether a path is in a repository of which the guest has git's own files.
+func (p *puller) guestsRepo(rel string) bool {
+	for rel != "." {
+		rel = path.Dir(rel)
+		if n, _ := p.guestAt(join(rel, ".git")); n != nil || p.repoOf[rel] != nil {
+			return true
+		}
+	}
+	return p.repos[external] != nil
 }
 
 // hasAllOf reports whether the guest has, or hides, all that the host has in a directory.
