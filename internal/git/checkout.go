@@ -184,7 +184,10 @@ func (p *Plan) hindrance(hostHead, guestHead bool) (why string, quiet bool, err 
 	case co.undoes != "":
 		return olderIndex + co.undoes, false, nil
 	case co.stale:
-		return "the host has moved on", true, nil
+		return hostOn, true, nil
+	case guestHead && p.hostWentOn():
+		p.note("HEAD stays, since the host has moved on: what the guest is on comes as a branch")
+		return hostOn, true, nil
 	case guestHead && p.names.inTheWay(co.g.sym) != "":
 		return short(co.g.sym) + " cannot be beside " + short(p.names.inTheWay(co.g.sym)), p.diverted[co.g.sym] != "", nil
 	}

@@ -22,8 +22,8 @@
 //
 // HEAD, the branch that it is on and the index are one (checkout.go): all of the guest's are taken, or
 // none. They stay the host's where its index holds staged work, where it is on another branch, where the branch
-// has moved on both sides, where its commits are newer than what the guest's index was made from (stale.go), and in the
-// middle of a merge or a rebase. Then the guest's branch comes under the name
+// has moved on both sides, where its commits are newer than what the guest's index was made from (stale.go) or went away from
+// (wenton.go), and in the middle of a merge or a rebase. Then the guest's branch comes under the name
 // NAME.art, and what it has staged as a commit upon it (keephead.go).
 //
 // # What the guest keeps
