@@ -158,7 +158,7 @@ func (p *Plan) movedHead() (host, guest bool) {
 		return false, false
 	}
 	hostSame, guestSame := p.guest.Same("HEAD")
-	return !hostSame, !guestSame
+	return !hostSame && !p.hostCameBack(), !guestSame
 }
 
 // hindrance says why the guest's HEAD and index cannot be taken, or nothing. quiet: the reason was reported, or

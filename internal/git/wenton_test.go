@@ -16,6 +16,9 @@ func TestHostWentOn(t *testing.T) {
 		"commit":  {"git switch -qc agent; " + commit, "echo h >>b; git rm -q c; git commit -qam host", false},
 		"amend":   {"git switch -qc agent; " + commit, "git commit -q --amend -m amended", false},
 		"older":   {"git switch -q old; " + commit, "echo h >>b; git commit -qam host", false},
+		"looked":  {"git switch -qc agent; " + commit, "git switch -q old; git switch -q main", true},
+		"twice":   {"git switch -qc agent; " + commit, "git checkout -q HEAD~1; git switch -q -c new; git commit -q --allow-empty -m new; git switch -q main", true},
+		"came":    {"git switch -qc agent; " + commit, "git commit -q --allow-empty -m host; git switch -q old; git switch -q main", false},
 		"joined":  {"git switch -qc agent; " + commit + "; git fetch -q ../host; git merge -q -m joined FETCH_HEAD", "echo h >>b; git commit -qam host", true},
 	} {
 		t.Run(name, func(t *testing.T) {
