@@ -22,16 +22,25 @@ func (p *Plan) findStale() {
 	if wrote.IsZero() {
 		return
 	}
-	_, guest, own := p.logs.of("HEAD")
-	if own && len(guest) > 0 { // the index was made from the last one, whatever the host has had checked out meanwhile
-		if last := guest[len(guest)-1].to; last != co.gAt {
-			co.stale, co.gAt = true, last
+	host, guest, own := p.logs.of("HEAD")
+	if own && len(guest) > 0 {
+		last := guest[len(guest)-1]
+		if last.to != co.gAt {
+			co.stale, co.gAt = true, last.to
+			return
 		}
-		return
+		if !changedBetween(host, last.when(), wrote.Unix()) {
+			return // what the host has had checked out since then, the guest has not written its index upon
+		}
 	}
 	_, hasBranch := p.g.own[co.g.sym]
 	hasHead := !p.guest.Changed("HEAD").IsZero()
 	co.stale = !hasHead && p.movedAfter("HEAD", wrote) || !hasBranch && co.g.sym != "" && p.movedAfter(co.g.sym, wrote)
+}
+
+// changedBetween reports whether a log tells of a change between two times, in seconds since 1970, or in one of these seconds.
+func changedBetween(lines []logLine, from, to int64) bool {
+	return slices.ContainsFunc(lines, func(l logLine) bool { return from <= l.when() && l.when() <= to })
 }
 
 // movedAfter reports whether the host's HEAD, or the branch that it is on, has become another one after a time.
