@@ -22,6 +22,11 @@ func (p *Plan) Committed(at string, mode uint32, content io.Reader, size int64) 
 	return p.has(p.co.gAt, &p.co.gTree, at, mode, content, size)
 }
 
+// HostHas reports whether the host has committed anything at a path of what it has checked out.
+func (p *Plan) HostHas(at string) bool {
+	return !p.co.hAt.IsZero() && !p.has(p.co.hAt, &p.co.hTree, at, 0, nil, 0)
+}
+
 // has reports whether a commit has exactly that at a path. tree is its tree, once it is known.
 func (p *Plan) has(commit ID, tree *ID, at string, mode uint32, content io.Reader, size int64) bool {
 	if commit.IsZero() {

@@ -21,7 +21,7 @@ func (p *planner) decide() error {
 			p.leave(a) // with the directory that it would be in
 		case a.left, a.in != nil && a.in.left && a.in.gone():
 			p.leave(a) // with what would take the directory's place
-		case !a.isDir() && p.committed(a.path, a.node):
+		case p.committed(a):
 			p.leave(a) // it comes with the commit
 		case a.gone():
 			p.decideRemoval(a)

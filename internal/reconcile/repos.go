@@ -162,9 +162,16 @@ func (p *planner) planRepo(r *repo) {
 }
 
 // committed reports whether the guest has at a path only what it has committed, in a repository of which the host
-// has something else checked out: then it comes with the commit.
-func (p *planner) committed(rel string, n *sqlvfs.Node) bool {
-	return p.apart(rel) && p.gitHas(p.repoOver(rel), rel, n, p.repoOver(rel).plan.Committed)
+// has something else checked out: then it comes with the commit. So does that a directory is gone which the host has committed.
+func (p *planner) committed(a *item) bool {
+	if !p.apart(a.path) {
+		return false
+	}
+	r := p.repoOver(a.path)
+	if a.isDir() && !(a.gone() && a.node == nil && a.by == nil && r.plan.HostHas(r.pathOf(a.path))) {
+		return false
+	}
+	return p.gitHas(r, a.path, a.node, r.plan.Committed)
 }
 
 // apart reports whether a path is in a repository of which the host has something else checked out.
