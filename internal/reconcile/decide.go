@@ -15,6 +15,9 @@ import (
 // dry run and diff go no further, so they tell what a run does.
 func (p *planner) decide() error {
 	p.findPlaced()
+	if err := p.keepCheckouts(); err != nil {
+		return err
+	}
 	for _, a := range p.items {
 		switch {
 		case a.in != nil && a.in.left && a.in.there != unix.S_IFDIR:
@@ -40,7 +43,7 @@ func (p *planner) decide() error {
 		return err
 	}
 	p.keepNeeded()
-	p.leaveSplit()
+	p.leaveSwitches(p.leaveSplit())
 	for _, a := range p.items {
 		if o := a.op; o != nil && !a.left {
 			p.ops = append(p.ops, o)

@@ -100,9 +100,10 @@ func (p *planner) planExternal(r *repo, found *gitdir.Dir, workspace string) (er
 	if err := isPlace(r.dirs[1], found.Root); err != nil {
 		return err
 	}
-	r.plan, err = git.New(p.ctx, git.Options{
+	r.options = git.Options{
 		Host: r.dirs[0], Own: own, Top: r.dirs[1], Guest: &guestRepo{q, "."}, Force: p.opt.Force, KeepBoth: p.opt.KeepBoth, Stay: p.around(),
-	})
+	}
+	r.plan, err = git.New(p.ctx, r.options)
 	return err
 }
 

@@ -27,10 +27,11 @@ type repo struct {
 	dir, top string      // its git directory, and what is checked out from it, below the workspace; "": nothing is
 	dirs     [2]*os.File // of these, open
 	plan     *git.Plan
-	err      error    // why there is none
-	skipped  []string // files that the guest has committed, and that do not belong to what the host has checked out
-	done     bool     // what the guest had in it is on the host
-	replaced bool     // only one side has the directory: that is left as it is too
+	options  git.Options // of the plan
+	err      error       // why there is none
+	skipped  []string    // files that the guest has committed, and that do not belong to what the host has checked out
+	done     bool        // what the guest had in it is on the host
+	replaced bool        // only one side has the directory: that is left as it is too
 
 	// Of one whose git directory is outside of the workspace, that is p.repos[external]:
 	on     *planner // what reads its layer of the database; nil: it is in the workspace
@@ -155,7 +156,8 @@ func (p *planner) planRepo(r *repo) {
 	if r.err != nil {
 		return
 	}
-	r.plan, r.err = git.New(p.ctx, git.Options{Host: r.dirs[0], Top: r.dirs[1], Guest: &guestRepo{p, r.dir}, Force: p.opt.Force, KeepBoth: p.opt.KeepBoth})
+	r.options = git.Options{Host: r.dirs[0], Top: r.dirs[1], Guest: &guestRepo{p, r.dir}, Force: p.opt.Force, KeepBoth: p.opt.KeepBoth}
+	r.plan, r.err = git.New(p.ctx, r.options)
 	if r.err == nil && r.top != "" {
 		p.repoOf[r.top] = r
 	}
