@@ -133,6 +133,7 @@ func (p *Plan) decideCheckout() error {
 			p.conflict(co.bad + "; the host's stays")
 			p.Kept = true
 		}
+		p.HeadStays = co.g != co.h // after a pull beside a session the guest has its own still
 		p.stateFiles()
 		return nil
 	}
