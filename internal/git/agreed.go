@@ -3,7 +3,6 @@ package git
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -44,7 +43,8 @@ func (p *Plan) Agreed(at string) bool {
 var errUnseen = errors.New("it stays: the guest does not have the host's commits")
 
 // mayMove reports whether a branch of the host's can become another commit: one that descends from what it is, or
-// one that the guest has put in the place of that. Its own reflogs tell, whatever else is known of both sides.
+// one that the guest has put in the place of that. Its own reflogs tell, whatever else is known of both sides. That of HEAD does where the
+// branch's does not go back so far: the guest has made the branch anew, or has no log of it.
 func (p *Plan) mayMove(name string, is value, to ID) (bool, error) {
 	if p.force || !strings.HasPrefix(name, "refs/heads/") || is.id.IsZero() || to.IsZero() {
 		return true, nil
@@ -53,17 +53,16 @@ func (p *Plan) mayMove(name string, is value, to ID) (bool, error) {
 	if forward || err != nil {
 		return forward, err
 	}
-	for _, log := range []string{name, "HEAD"} {
-		data, err := readGuest(p.guest, "logs/"+log, maxLog)
-		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errLarge) {
-				continue
-			}
-			return false, err
-		}
-		if slices.ContainsFunc(parseLog(data), func(l logLine) bool { return l.from == is.id || l.to == is.id }) {
-			return true, nil
-		}
+	host, guest, own := p.logs.of(name)
+	if own && cameFrom(guest, is.id) {
+		return true, nil
 	}
-	return false, nil
+	_, head, ownHead := p.logs.of("HEAD")
+	switch anew := own && len(host) > 0 && len(lacks(guest, host)) == len(host); {
+	case !ownHead:
+		return false, nil
+	case anew: // git removes the log with the branch
+		return slices.ContainsFunc(head, func(l logLine) bool { return l.from == is.id || l.to == is.id }), nil
+	}
+	return !own && cameFrom(head, is.id), nil
 }

@@ -27,7 +27,7 @@ func (p *Plan) moved(name string, h, g value, hok, gok bool) (host, guest bool) 
 	case hostSame && (file || !hok):
 		host = false
 	case known && own:
-		host = !seen
+		host = !seen || !gok || !cameFrom(gl, h.id) // what the guest deletes has no log any more
 	case hok && !file:
 		host = !p.packedBefore(name) && (gok || !p.removedLog(name))
 	}

@@ -13,7 +13,8 @@
 //
 // The host's has moved if its file is not the one that the guest saw, and if its reflog ends in a line
 // that the guest's does not have. So what git gc(1) does to files is no change. Of what is only in packed-refs, the reflogs that are there, or not any more, tell
-// who has made or deleted it. Where the guest has gone back to before a pull, its reflog has too: then each has moved if it is not what the pull has left. Where only the guest's
+// who has made or deleted it. A branch has moved, too, where the guest's reflog does not go on from what the host has: then the guest saw something else there.
+// Where the guest has gone back to before a pull, its reflog has too: then each has moved if it is not what the pull has left. Where only the guest's
 // has moved, the host's follows; where both have, the host's follows if that is a fast-forward, and no tag, and
 // else the guest's value comes under the name NAME.art. So it does where a worktree of the host uses a branch (inuse.go),
 // where a reference of the host's is in the way of its name (names.go), and where the guest has committed upon it from an index of

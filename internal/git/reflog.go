@@ -91,6 +91,21 @@ func seenLast(list, other []logLine, is ID) (seen, known bool) {
 	return slices.Contains(other, list[len(list)-1]), true
 }
 
+// cameFrom reports whether a list tells that what the reference is now was put in the place of an object: each line goes on from the one
+// before, back to that. Where one does not, who wrote it saw something else there, as the guest does whose own packed-refs lacks what the
+// host packs.
+func cameFrom(list []logLine, id ID) bool {
+	for i, l := range slices.Backward(list) {
+		if i+1 < len(list) && list[i+1].from != l.to {
+			return false
+		}
+		if l.from == id || l.to == id {
+			return true
+		}
+	}
+	return false
+}
+
 // logs of both sides, read once.
 type logs struct {
 	host  *hostDir
