@@ -105,9 +105,7 @@ func (t *tx) goBack(r *sqlvfs.Restored) *wayBack {
 	for _, place := range t.places {
 		w.keepPlace(place)
 	}
-	if t.host != nil {
-		_ = w.reattachBelow(t.nodes[RootIno]) // what cannot be read shows what it did
-	}
+	w.merge(r.Names)
 	w.names(r.Names)
 	for _, n := range append(w.held, w.made...) {
 		w.release(n, 1)
@@ -170,15 +168,53 @@ func (w *wayBack) place(n *node, was *sqlvfs.Origin) {
 			}
 		}
 	case was != nil && n.base != nil: // it stands for itself again
-		n.refs++ // what the base has shown in it may be all that refers to it
-		w.held = append(w.held, n)
-		names, gone := w.abandon(n)
-		w.forget, w.attrs = append(w.forget, names...), append(w.attrs, gone...)
-		w.leaveBase(n)
-		n.base = nil
+		w.detach(n)
 		w.displace(Ino(n.in.Ino), n) // programs know it by the base's number
 	case n.base != nil: // the workspace
 		n.base.gone = false
+	}
+}
+
+// detach has the base add nothing to a node any more.
+func (w *wayBack) detach(n *node) {
+	n.refs++ // what the base has shown in it may be all that refers to it
+	w.held = append(w.held, n)
+	names, gone := w.abandon(n)
+	w.forget, w.attrs = append(w.forget, names...), append(w.attrs, gone...)
+	w.leaveBase(n)
+	n.base = nil
+}
+
+// merge finds anew what directories are merged with that have gone back to another place, or have lost their origin. Where that cannot
+// be read, nothing of the base shows until they are looked up again.
+func (w *wayBack) merge(names []sqlvfs.RestoredName) {
+	for _, c := range names {
+		if p := w.dirNode(&c); p != nil {
+			w.mergeChild(p, c.Name)
+		}
+	}
+	for _, n := range w.held {
+		p := w.nodes[n.parentIno]
+		if n.in == nil || n.base != nil || p == nil || p.in == nil {
+			continue
+		}
+		children, _ := w.db.Children(p.in)
+		for _, c := range children {
+			if c.Ino == n.in.Ino {
+				w.mergeChild(p, c.Name)
+			}
+		}
+	}
+}
+
+func (w *wayBack) mergeChild(p *node, name string) {
+	if p.in == nil {
+		return
+	}
+	if c, ok, _, err := w.db.Child(p.in, name); ok && err == nil && c.Mode&syscall.S_IFMT == syscall.S_IFDIR {
+		if n := w.liveChild(c); n != nil {
+			_ = w.reattach(p, name, n, w.detach)
+		}
 	}
 }
 

@@ -79,37 +79,34 @@ func (t *tx) recordMerges(dirs ...*node) error {
 	return nil
 }
 
-// reattach has directories that no origin tells the place of be merged with what the base has where they are now: one, and those
-// below it.
-func (t *tx) reattach(p *node, name string, n *node) error {
-	if n.in == nil || !n.in.Attr.IsDir() || t.host == nil {
+// reattach has a directory that no origin tells the place of, and those below it, be merged with what the base has where they are now.
+// detach takes one out of another place of the base.
+func (t *tx) reattach(p *node, name string, n *node, detach func(*node)) error {
+	if n.in == nil || !n.in.Attr.IsDir() || n.in.Origin != nil || t.host == nil {
 		return nil
 	}
-	if n.in.Origin == nil {
-		path, ok, err := t.mergeBase(p, name)
-		if err != nil {
-			return err
-		}
-		if n.base != nil && (!ok || n.base.path != path) {
-			t.detachBase(n)
-		}
-		if n.base == nil && ok {
-			n.base = &base{path: path}
-			t.dropList(n)
-			t.pending.inode(n)
-		}
+	path, ok, err := t.mergeBase(p, name)
+	if err != nil || n.base == nil && !ok || n.base != nil && ok && n.base.path == path {
+		return err
 	}
-	return t.reattachBelow(n)
-}
-
-func (t *tx) reattachBelow(n *node) error {
+	if n.base != nil {
+		detach(n)
+	}
+	if ok {
+		n.base = &base{path: path}
+	}
+	t.dropList(n)
+	t.pending.inode(n)
 	children, err := t.db.Children(n.in)
 	if err != nil {
 		return err
 	}
 	for _, c := range children {
-		if child := t.liveChild(c); child != nil && c.Mode&syscall.S_IFMT == syscall.S_IFDIR {
-			if err := t.reattach(n, c.Name, child); err != nil {
+		if c.Mode&syscall.S_IFMT != syscall.S_IFDIR {
+			continue
+		}
+		if child := t.liveChild(c); child != nil {
+			if err := t.reattach(n, c.Name, child, detach); err != nil {
 				return err
 			}
 		}
@@ -117,14 +114,12 @@ func (t *tx) reattachBelow(n *node) error {
 	return nil
 }
 
-// detachBase is the opposite of attachBase.
+// detachBase is the opposite of attachBase. What the kernel knows of the base's names in the directory it is not told to forget.
 func (t *tx) detachBase(dir *node) {
 	dir.refs++ // what the base has shown in it may be all that refers to it
 	t.abandon(dir)
 	t.leaveBase(dir)
 	dir.base = nil
-	t.dropList(dir)
-	t.pending.inode(dir)
 	t.release(dir, 1)
 }
 

@@ -263,11 +263,17 @@ func TestGoingBackMerges(t *testing.T) {
 	m.do(t, "checkpoint one")
 	m.must(t, os.Remove(m.at("ws/.git/refs/heads/fix/other")))
 	m.must(t, os.Rename(m.at("ws/.git/refs/heads/a"), m.at("ws/.git/refs/heads/c")))
+	m.plant(t, ".git/refs/heads/c/only", []byte("only c"))
+	for range 2 { // the second time, the directory is watched, and the kernel keeps the name
+		soon(t, BaseTTL*6/5, func() string { return m.is("ws/.git/refs/heads/c/only", "only c") })
+		time.Sleep(BaseTTL * 6 / 5)
+	}
 	m.do(t, "rewind one")
 	m.plant(t, ".git/refs/heads/c/host", []byte("of c"))
 	m.plant(t, ".git/refs/heads/a/host", []byte("of a"))
 	soon(t, BaseTTL*6/5, func() string {
-		for path, want := range map[string]string{"fix/other": "other", "fix/host": "host", "fix/guest": "fix", "a/guest": "a", "a/host": "of a", "c/host": "of c", "c/guest": "-"} {
+		for path, want := range map[string]string{"fix/other": "other", "fix/host": "host", "fix/guest": "fix", "a/guest": "a", "a/host": "of a", "a/only": "-",
+			"c/host": "of c", "c/only": "only c", "c/guest": "-"} {
 			if wrong := m.is("ws/.git/refs/heads/"+path, want); wrong != "" {
 				return wrong
 			}

@@ -205,10 +205,7 @@ func (t *tx) link(to dentry, n *node) error {
 	}
 	n.in.Change(sqlvfs.Now())
 	t.db.Dirty(n.in)
-	if n.base != nil && n.in.Origin != nil || n.base == nil && !t.wouldMerge(n, to) {
-		return nil
-	}
-	return t.reattach(to.dir, to.name, n)
+	return t.reattach(to.dir, to.name, n, t.detachBase) // had the base anything where it was, it would have an origin by now
 }
 
 // moved notes in directories that entries of them have moved.
