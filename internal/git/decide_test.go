@@ -3,7 +3,6 @@ package git
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -91,16 +90,7 @@ func TestHostsCommitsStay(t *testing.T) {
 	p := newPair(t, "")
 	p.in(p.guest, "echo guest >>a; git commit -qam guest")
 	p.in(p.host, "echo host >>b; git commit -qam host")
-	dir, err := os.Open(p.host + "/.git")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	plan, err := New(t.Context(), Options{Host: dir, Guest: sameGuest{guestDir{p.guest + "/.git", p.base + "/.git", p.host + "/.git"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer plan.Close()
+	plan := p.planFor(sameGuest{p.guestDir()}, false)
 	if err := p.carryOut(plan); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +130,7 @@ func TestGoneBack(t *testing.T) {
 			id, _ := parseID(strings.TrimSpace(p.in(p.host, "git rev-parse main")))
 			p.in(p.host, since)
 			for _, force := range []bool{false, true} {
-				touched := p.goBack(goneBack{guestDir{p.guest + "/.git", p.base + "/.git", p.host + "/.git"}, sumOf(id), since == ""}, force)
+				touched := p.goBack(goneBack{p.guestDir(), sumOf(id), since == ""}, force)
 				if topic := slices.Contains(touched, "refs/heads/topic") && slices.Contains(touched, "logs/refs/heads/topic"); since == "" && topic == force {
 					t.Errorf("force %v: %q", force, touched)
 				}
@@ -155,7 +145,7 @@ func TestResetBehind(t *testing.T) {
 	p.in(p.guest, "git reset -q --hard HEAD~1")
 	p.in(p.host, "echo host >>b; git commit -qam host")
 	for _, force := range []bool{false, true} {
-		p.goBack(guestDir{p.guest + "/.git", p.base + "/.git", p.host + "/.git"}, force)
+		p.goBack(p.guestDir(), force)
 	}
 }
 
@@ -176,16 +166,7 @@ func TestJoined(t *testing.T) {
 // goBack plans and does a pull of a guest that has gone back to a commit that is older than the host's, and returns what the plan touches.
 func (p *pair) goBack(guest Guest, force bool) (touched []string) {
 	p.Helper()
-	dir, err := os.Open(p.host + "/.git")
-	if err != nil {
-		p.Fatal(err)
-	}
-	defer dir.Close()
-	plan, err := New(p.Context(), Options{Host: dir, Guest: guest, Force: force})
-	if err != nil {
-		p.Fatal(err)
-	}
-	defer plan.Close()
+	plan := p.planFor(guest, force)
 	const state = "git rev-parse main; git ls-files -s"
 	before := p.in(p.host, state)
 	touched = plan.Touched()

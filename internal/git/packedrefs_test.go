@@ -35,16 +35,7 @@ func TestPackedOnBothSides(t *testing.T) {
 	p := newPair(t, `for b in a b c; do git branch $b; git tag t$b; done; git pack-refs --all; rm -rf .git/refs/tags/*`)
 	p.in(p.guest, `git branch -q -D a; git branch guest; git branch -q -f c HEAD~1; git branch unseen $(git commit-tree -m new -p HEAD HEAD^{tree}); git pack-refs --all`)
 	p.in(p.host, `git branch -q -D b; git tag -d tb; git branch host; git pack-refs --all`)
-	dir, err := os.Open(p.host + "/.git")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	plan, err := New(t.Context(), Options{Host: dir, Guest: ownRefs{guestDir{p.guest + "/.git", p.base + "/.git", p.host + "/.git"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer plan.Close()
+	plan := p.planFor(ownRefs{p.guestDir()}, false)
 	if err := p.carryOut(plan); err != nil {
 		t.Fatal(err)
 	}

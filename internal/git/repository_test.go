@@ -48,16 +48,26 @@ func (p *pair) in(dir, script string) string {
 // plan plans what comes to the host.
 func (p *pair) plan() *Plan {
 	p.Helper()
+	return p.planFor(p.guestDir(), false)
+}
+
+// planFor plans what comes to the host of a guest.
+func (p *pair) planFor(guest Guest, force bool) *Plan {
+	p.Helper()
 	dir, err := os.Open(p.host + "/.git")
 	if err != nil {
 		p.Fatal(err)
 	}
-	plan, err := New(p.Context(), Options{Host: dir, Guest: guestDir{p.guest + "/.git", p.base + "/.git", p.host + "/.git"}})
+	plan, err := New(p.Context(), Options{Host: dir, Guest: guest, Force: force})
 	if err != nil {
 		p.Fatal(err)
 	}
 	p.Cleanup(func() { plan.Close(); dir.Close() })
 	return plan
+}
+
+func (p *pair) guestDir() guestDir {
+	return guestDir{p.guest + "/.git", p.base + "/.git", p.host + "/.git"}
 }
 
 // carryOut does what is planned.
