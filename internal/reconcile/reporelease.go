@@ -62,10 +62,11 @@ func (p *puller) absorb() error {
 // not checked out.
 func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, shareOf func(string) git.Share, agreed func(string) bool) error {
 	var names []string
-	for _, name := range n.Whiteouts {
-		if p.session != nil && agreed == nil {
-			break // the session is on its branch still, which does not have them
-		}
+	hidden := n.Whiteouts
+	if p.session != nil && agreed == nil {
+		hidden = nil // the session is on its branch still, which does not have them
+	}
+	for _, name := range hidden {
 		if shareOf(join(rel, name)) != git.None && (!whole || p.tree.Child(n, name) == nil) {
 			names = append(names, name)
 		}
